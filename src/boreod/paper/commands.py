@@ -18,7 +18,8 @@ from boreod.tool.cli.app import (
 from boreod.tool.cli.models import print_preparation
 from boreod.tool.cli.options import reads_table, split_names
 
-NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget", "quality")
+NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget", "aggregation", "claims",
+         "quality")  # fmt: skip
 
 
 @plain_errors

@@ -116,6 +116,18 @@ def test_what_they_use(data):
     assert len(GreedyEnsemble(SMALL).fit(X, partly).columns_) >= 1
 
 
+def test_the_greedy_ensemble_answers_with_the_scores_by_which_it_chose(data):
+    X, y = data
+    model = GreedyEnsemble(SMALL).fit(X, y)
+    scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    columns = clone(SMALL).set_params(passthrough=False).fit(scaled)
+    table = columns.transform(scaled)
+    standard = ((table - table.mean(axis=0)) / table.std(axis=0)).T
+    members = choose_members(standard, int(y.sum()))
+    assert set(model.columns_) == {columns.columns_[place] for place in members}
+    assert_allclose(model.decision_function(X), standard[members].mean(axis=0), atol=1e-9)
+
+
 def test_raw_columns_only_is_the_bagged_ensemble(data):
     X, y = data
     model = BORE(OutlierRepresentation([], views=[]), random_state=0).fit(X, y)

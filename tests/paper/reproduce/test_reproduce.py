@@ -14,11 +14,12 @@ import pytest
 
 from boreod.paper.commands import NAMES
 from boreod.paper.evaluation.methods import PAPER
+from boreod.paper.evaluation.runs import code_digest
 from boreod.paper.evaluation.summary import Summary
 from boreod.paper.reproduce import PAPER_PARTS, PARTS, SETS, Settings, reproduce
 from boreod.paper.reproduce.setup import make_feature_bagging, read_paper
-from boreod.paper.reproduce.tables import JUDGED, judge_reproduction
-from boreod.tool.documents import Table, to_markdown
+from boreod.paper.reproduce.tables import distances, fewest_outliers
+from boreod.tool.documents import to_markdown
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # few rows: some k are left out, and said so
 
@@ -88,7 +89,7 @@ def test_more_tables_unless_quick(tmp_path):
     assert "Competitors of today" in text
     assert "ExtraTrees bags" in text
     runs = read(tmp_path / "table2_runs.csv")
-    assert {run["protocol"] for run in runs} == {"transductive", "unseen"}
+    assert {run["protocol"] for run in runs} == {"transductive", "unseen", "unstratified"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -137,26 +138,39 @@ def test_feature_bagging_has_the_papers_numbers_of_columns(name, expected):
     assert all("@s" in column for column in columns.columns_)
 
 
-def test_the_verdict_says_where_the_paper_is_not_reached():
-    measures = ("auc", "early_auc", "precision")
-    printed = dict.fromkeys(measures, 0.9)
-    paper = [{"dataset": n, "method": method, **printed} for n in JUDGED for method in PAPER]
+def test_distances_to_the_paper_leave_out_sets_with_few_test_outliers():
+    counts = {"wilt": 104, "letter": 40, "parkinson": 5}
+    paper = [{"dataset": name, "method": "bore", "auc": 0.9} for name in counts]
+    paper += [{**run, "method": "be"} for run in paper]
+    offsets = {"bore": 0.02, "be": -0.05}
     runs = [
-        {
-            "dataset": name,
-            "method": method,
-            "early_auc": 0.5,
-            "precision": 0.25,
-            "auc": 0.88 if name == "wilt" else 0.895,
-        }
-        for name in JUDGED
-        for method in PAPER
+        {**run, "auc": run["auc"] + offsets[run["method"]], "test_outliers": counts[run["dataset"]]}
+        for run in paper
     ]
-    blocks = judge_reproduction(Summary(runs), Summary(paper))
-    texts = [getattr(block, "text", "") for block in blocks]
-    tables = [block for block in blocks if isinstance(block, Table)]
-    assert tables[1].rows[0][1:] == ["89.3", "90.0", "50.0", "90.0", "25.0", "90.0"]
-    assert any("BORE comes within 1.5 points" in t and "not on wilt" in t for t in texts)
-    assert any("range from 88.0 to 88.0; the paper's 90.0 lies outside" in t
-               for t in texts)  # fmt: skip
-    assert any("SSAD comes within 4.0 points" in t and "7 of 7" in t for t in texts)
+    table = distances(Summary(runs), Summary(paper))
+    assert table.header == ["method", "wilt", "letter", "mean distance"]
+    assert [row[1:] for row in table.rows] == [["+2.0", "+2.0", "2.0"], ["-5.0", "-5.0", "5.0"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("cardio", 36), ("hepatitis", 1), ("letter", 36), ("parkinson", 5), ("ionosphere", 50)],
+)
+def test_printed_precisions_tell_the_number_of_test_outliers(name, expected):
+    rows = [row for row in read_paper("paper_table2.csv") if row["dataset"] == name]
+    assert fewest_outliers([float(row["precision"]) / 100 for row in rows]) == expected
+
+
+def test_missing_matplotlib_is_noticed_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    settings = Settings(tmp_path, ("wine",), quick=True, n_jobs=1, verbose=False)
+    with pytest.raises(ImportError, match=r"boreod\[report\]"):
+        reproduce(["table1", "budget"], settings)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_report_names_code_and_time(folder):
+    about = (folder / "report.md").read_text(encoding="utf-8").split("## Table 1")[0]
+    assert f"digest of the code {code_digest()}" in about
+    assert re.search(r"commit ([0-9a-f]{12}(-dirty)?|unknown), ", about)
+    assert re.search(r"This call took .*; all runs, each on one core, took .* together", about)

@@ -8,11 +8,12 @@ estimator           what it returns               labels it looks at
 ``BestScore``       the best single score         all: an oracle, for comparison only
 ==================  ============================  =====================================
 
-The greedy ensemble uses only the number of labelled outliers. Its target is the union of the
-top-ranked rows of all scores, at least as many as there are outliers. It starts with the score that
-is closest to the target. Then it tries every other score once, the one least like the current
-ensemble first, and keeps it if the mean comes closer to the target. The distance is one minus the
-Pearson correlation, with half of the weight on the target rows.
+The greedy ensemble uses only the number of labelled outliers. All scores are standardized. The
+target is the union of the top-ranked rows of all scores, at least as many as there are outliers.
+The ensemble starts with the score that is closest to the target. Then it tries every other score
+once, the one least like the current ensemble first, and keeps it if the mean comes closer to the
+target. The distance is one minus the Pearson correlation, with half of the weight on the target
+rows. The answer is the mean by which members were chosen.
 
 Reference: Schubert, Wojdanowski, Zimek, Kriegel: On evaluation of outlier rankings and outlier
 scores. SDM 2012.
@@ -27,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boreod.metrics import auc
 from boreod.parallel import plain_interrupts
-from boreod.representation.scaling import MinMax
+from boreod.representation.scaling import MinMax, standardize
 from boreod.representation.transformer import make_representation
 from boreod.validation import OUTLIER, all_or_nothing, read_labels, read_rows
 
@@ -85,7 +86,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
             self._input_scaler = MinMax.fit(rows)
             names = OneToOneFeatureMixin.get_feature_names_out(self)
             table = scores.fit_compute(self._input_scaler.transform(rows), names)
-            self._scaler = MinMax.fit(table)
+            self._scaler = self._fit_scaler(table)
             chosen = self._choose(self._scaler.transform(table), codes)
             self._scores = scores.keep([scores.columns_[place] for place in chosen])
             self._scaler = self._scaler.keep(chosen)
@@ -103,23 +104,28 @@ class MeanScore(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._scores.columns_
 
+    def _fit_scaler(self, table: NDArray) -> MinMax:
+        """Return the scaler that makes scores comparable."""
+        return MinMax.fit(table)
+
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
         """Return the places of the scores in use."""
         return list(range(table.shape[1]))
 
 
 class GreedyEnsemble(MeanScore):
-    """Mean of few diverse scores, chosen as in :mod:`boreod.paper.baselines.scores`.
+    """Mean of few diverse standardized scores, see :mod:`boreod.paper.baselines.scores`.
 
     Parameters are those of :class:`MeanScore`. The target has at least as many rows as there are
     outliers, as in the paper; their number is estimated by their share of the labelled rows.
     """
 
+    def _fit_scaler(self, table: NDArray) -> MinMax:
+        return standardize(table)
+
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
-        spread = table.std(axis=0)
-        standard = (table - table.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
         wanted = max(1, round((codes == OUTLIER).sum() / (codes >= 0).sum() * len(codes)))
-        return choose_members(np.ascontiguousarray(standard.T), wanted)
+        return choose_members(np.ascontiguousarray(table.T), wanted)
 
 
 class BestScore(MeanScore):

@@ -1,27 +1,31 @@
 """Run many independent tasks on all cores, and keep finished results on disk."""
 
+import ast
+import hashlib
 import json
 import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from boreod.files import __version__
 from boreod.parallel import Progress, count_threads
 
 Task = tuple[Any, ...]
 Work = Callable[..., dict[str, Any]]
+PACKAGE = Path(__file__).resolve().parents[2]
+HAVE_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
 class Journal(dict[str, dict[str, Any]]):
     """Results of finished runs by their keys, kept in a file of JSON lines.
 
     A run that was stopped or killed in the middle of a line loses only that line. Lines that
-    another version of boreod wrote are ignored.
+    other code wrote are ignored.
 
     Parameters
     ----------
@@ -48,7 +52,7 @@ class Journal(dict[str, dict[str, Any]]):
         if self._path is None or "error" in result:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({"boreod": __version__, "run": key, "result": result})
+        line = json.dumps({"code": code_digest(), "run": key, "result": result})
         with self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
@@ -62,13 +66,28 @@ class Journal(dict[str, dict[str, Any]]):
         for number, text in enumerate(complete.decode("utf-8", "replace").splitlines(), 1):
             try:
                 line = json.loads(text)
-                if line["boreod"] == __version__:
+                if line["code"] == code_digest():
                     self[line["run"]] = line["result"]
             except (ValueError, TypeError, KeyError):
                 raise ValueError(
                     f"Line {number} of {path} is not a finished run. Delete that line, or the "
                     "file to start anew."
                 ) from None
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of all code but the tool, without comments and docstrings."""
+    found = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] == "tool":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, HAVE_DOCSTRINGS) and ast.get_docstring(node) is not None:
+                node.body[0] = ast.Pass()
+        found.update(ast.unparse(tree).encode())
+    return found.hexdigest()[:12]
 
 
 def run_tasks(

@@ -1,10 +1,11 @@
 """Run one method on one split: it learns from some rows and ranks the others.
 
-There are three protocols, and all judge 40 % of the rows. In the paper's, ``"transductive"``, the
-judged rows are unlabelled rows of the fit, so their neighborhoods are known. In ``"unseen"`` the
-detector meets them after the fit. The third hides the labels of most outliers. It takes at most
-5000 rows, scales columns to [0, 1], and labels a share of the training outliers, at least two. All
-other training rows are passed as inliers, so these are contaminated, as they are in use.
+There are four protocols, and all judge 40 % of the rows. In the paper's, ``"transductive"``, the
+judged rows are unlabelled rows of the fit, so their neighborhoods are known. ``"unstratified"`` is
+the same with plain random splits. In ``"unseen"`` the detector meets the judged rows after the fit.
+The fourth hides the labels of most outliers. It takes at most 5000 rows, scales columns to [0, 1],
+and labels a share of the training outliers, at least two. All other training rows are passed as
+inliers, so these are contaminated, as they are in use.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from boreod.paper.datasets.loading import rows_digest
 from boreod.paper.evaluation.methods import METHODS
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
-PROTOCOLS = ("transductive", "unseen")
+PROTOCOLS = ("transductive", "unseen", "unstratified")
 TEST_SHARE = 0.4
 MEASURES = {
     "auc": "AUC",
@@ -112,7 +113,7 @@ def digest_of(rows: Rows, codes: NDArray) -> str:
 
 
 def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) -> Split:
-    """Split the rows, stratified by label: 60 % to learn from and 40 % to judge.
+    """Split the rows, 60 % to learn from and 40 % to judge, mostly stratified by label.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) ->
     repetition
         Number of the split.
     protocol
-        ``"transductive"`` or ``"unseen"``.
+        ``"transductive"``, ``"unseen"`` or ``"unstratified"``.
     seed
         Random seed of all splits.
 
@@ -140,7 +141,8 @@ def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) ->
             f"judge others; got {counts[0]} inliers and {counts[1]} outliers."
         )
     labelled = np.flatnonzero(codes != UNLABELLED)
-    _, places = _draw(codes[labelled], seed + repetition, test_size=TEST_SHARE)
+    strata = np.zeros(len(labelled)) if protocol == "unstratified" else codes[labelled]
+    _, places = _draw(strata, seed + repetition, test_size=TEST_SHARE)
     test = np.sort(labelled[places])
     partly = codes.copy()
     partly[test] = UNLABELLED
@@ -150,12 +152,12 @@ def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) ->
     return Split(fitted, partly[fitted], test)
 
 
-def _draw(codes: NDArray, seed: int, **sizes: Any) -> list[NDArray]:
-    """Return the places of two random parts of the rows, stratified by label."""
+def _draw(strata: NDArray, seed: int, **sizes: Any) -> list[NDArray]:
+    """Return the places of two random parts of the rows, with the same share of each stratum."""
     from sklearn.model_selection import train_test_split
 
-    places = np.arange(len(codes))
-    return train_test_split(places, stratify=codes, random_state=seed, **sizes)
+    places = np.arange(len(strata))
+    return train_test_split(places, stratify=strata, random_state=seed, **sizes)
 
 
 def judge(y_true: NDArray, y_score: NDArray) -> dict[str, float]:
@@ -183,7 +185,7 @@ def run_method(
     seed: int = 0,
     representation: Any = None,
 ) -> dict[str, Any]:
-    """Return measures, ROC curve and times of one method on one split.
+    """Return measures, ROC curve, times and numbers of one method on one split.
 
     Parameters
     ----------
@@ -213,6 +215,8 @@ def run_method(
         "roc": true_positive_rates(outliers, scores, RATES).round(6).tolist(),
         "fit_seconds": fitted - started,
         "row_seconds": (scored - fitted) / len(split.test),
+        "test_outliers": int(outliers.sum()),
+        "columns": len(getattr(model, "columns_", ())),
     }
 
 

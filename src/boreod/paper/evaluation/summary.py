@@ -1,7 +1,7 @@
 """Means, spreads and winners of single runs, and paired differences between methods."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,12 @@ class Cell:
     mean: float
     sd: float
     count: int
+
+    @classmethod
+    def of(cls, values: Sequence[float] | NDArray) -> "Cell":
+        """Return mean and standard deviation of values."""
+        sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        return cls(float(np.mean(values)), sd, len(values))
 
     def __str__(self) -> str:
         """Return the mean in percent, with the standard deviation if there are several runs."""
@@ -82,10 +88,7 @@ class Summary:
         """Return mean and standard deviation, or None if no run has the measure."""
         runs = self.runs(dataset, method)
         values = [run[measure] for run in runs if measure in run]
-        if not values:
-            return None
-        sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-        return Cell(float(np.mean(values)), sd, len(values))
+        return Cell.of(values) if values else None
 
     def show(
         self, dataset: str, method: str, measure: str, write: Callable[[Cell], str] = str

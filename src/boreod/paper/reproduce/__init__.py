@@ -1,12 +1,14 @@
 """Run and write the tables and figures of the paper, and a comparison with few labels."""
 
+import time
 from collections.abc import Callable
 from itertools import product
 
-from boreod.files import __version__, write_text
-from boreod.paper.reproduce import figures, quality, tables
-from boreod.paper.reproduce.setup import SETS, Settings, hash_of
+from boreod.files import write_text
+from boreod.paper.reproduce import aggregation, budgets, claims, figures, quality, tables
+from boreod.paper.reproduce.setup import SETS, Settings, describe_code, describe_time, hash_of
 from boreod.tool.documents import Paragraph, Section, to_markdown, to_page
+from boreod.tool.drawing.style import load_pyplot
 
 __all__ = ["PAPER_PARTS", "PARTS", "SETS", "Settings", "reproduce"]
 
@@ -16,18 +18,24 @@ PARTS: dict[str, Callable[[Settings], Section]] = {
     "table2": tables.reproduce_table2,
     "roc": figures.reproduce_roc,
     "sensitivity": figures.reproduce_sensitivity,
-    "budget": figures.reproduce_budget,
+    "budget": budgets.reproduce_budget,
+    "aggregation": aggregation.reproduce_aggregation,
+    "claims": claims.reproduce_claims,
     "quality": quality.reproduce_quality,
 }
-# The parts that ``all`` runs.
+# The parts that ``all`` runs, and those that draw.
 PAPER_PARTS = tuple(name for name in PARTS if name != "quality")
+DRAWN = {"tsne", "roc", "sensitivity", "budget"}
 TITLE = "Learning Representations for Outlier Detection on a Budget, reproduced"
 
 
 def reproduce(parts: list[str], settings: Settings) -> list[Section]:
     """Run and write parts, and a report if there are several."""
+    started = time.perf_counter()
+    # What is missing is reported before anything runs.
+    if DRAWN & set(parts):
+        load_pyplot()
     if set(parts) & set(PAPER_PARTS):
-        # A set that is missing is reported before anything runs.
         for name, repetition in product(settings.datasets, range(settings.count)):
             hash_of(name, repetition, settings.data)
     sections = []
@@ -36,13 +44,14 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
         write_text(settings.folder / f"{name}.md", to_markdown(sections[-1], level=1))
     if len(parts) > 1:
         options = "quick, " if settings.quick else ""
-        text = (
-            f"boreod {__version__}, {options}{settings.count} repetitions, seed {settings.seed}. "
+        texts = [
             "The paper: Micenková, McWilliams, Assent: Learning Representations for Outlier "
             "Detection on a Budget, 2015. All figures here were computed by the command boreod "
-            "reproduce all; none was typed in but those marked as the paper's."
-        )
-        everything = [Section("About", [Paragraph(text)]), *sections]
+            "reproduce all; none was typed in but those marked as the paper's.",
+            f"{options}{settings.count} repetitions, seed {settings.seed}. {describe_code()}",
+            describe_time(settings, time.perf_counter() - started),
+        ]
+        everything = [Section("About", list(map(Paragraph, texts))), *sections]
         markdown = f"# {TITLE}\n\n" + "\n".join(to_markdown(section) for section in everything)
         write_text(settings.folder / "report.md", markdown)
         write_text(settings.folder / "report.html", to_page(TITLE, everything))

@@ -1,4 +1,4 @@
-"""The paper's figures: bags in two spaces, ROC curves, sensitivity to parameters, and budgets."""
+"""The paper's Figures 1 to 3: bags in two spaces, ROC curves, and sensitivity to parameters."""
 
 from itertools import product
 from pathlib import Path
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from boreod.bore import BORE
 from boreod.ensemble.bags import BagPlan, draw_bags
-from boreod.ensemble.parameters import Bagging, ColumnSelection
+from boreod.ensemble.parameters import Bagging
 from boreod.metrics import auc
 from boreod.paper.baselines import SSAD
 from boreod.paper.baselines.ssad_tuning import KAPPAS, SIGMAS
 from boreod.paper.evaluation.methods import METHODS, PAPER, LabelledRows
-from boreod.paper.evaluation.splits import MEASURES, RATES, judge, split_rows
-from boreod.paper.evaluation.summary import Best, Summary, make_table
+from boreod.paper.evaluation.splits import RATES, split_rows
+from boreod.paper.evaluation.summary import Cell, Summary
 from boreod.paper.reproduce.setup import Settings, compare, load_repetition, write_csv
 from boreod.representation.scaling import MinMax
 from boreod.representation.transformer import OutlierRepresentation
@@ -29,63 +29,86 @@ MAPPED = ("letter", "ionosphere", "pageblocks")
 CURVES = ("cardio", "ionosphere", "letter", "pageblocks", "waveform", "wilt")
 SENSITIVITY = ("ionosphere",)
 NEIGHBORS = 5
-# The paper's costs of a score; raw columns cost 1.
-SCORE_COSTS = (10, 20, 50, 100, 200, 300, 1000, 2000)
-SELECTIONS = {"budget": "BORE-Budget", "omp": "BORE-OMP", "random": "BORE-random"}
-BUDGET_MEASURES = ("auc", "early_auc")
+N_BAGS = 10
+# A representation gains if it is better in more than this share of the bags.
+MANY = 0.75
+# The raw columns of a bag, its representation, and which rows are outliers.
+Bag = tuple[NDArray, NDArray, NDArray]
 # Values of the two parameters of a method by their names.
 Axes = dict[str, list[float]]
-Draws = list[dict[str, Any]]
+GRIDS: dict[str, Axes] = {
+    "bore": {"share": [0.1, 0.3, 0.5, 0.7, 0.9], "bags": [1, 2, 5, 10, 20, 50, 100]},
+    "ssad": {"kappa": KAPPAS.tolist(), "sigma": SIGMAS.tolist()},
+}
 
 
 def reproduce_tsne(settings: Settings) -> Section:
-    """Draw one bag of each set in both spaces, and count how often neighbors share a label."""
+    """Draw a bag of each set in both spaces, and count how often neighbors share a label."""
     names = settings.only(MAPPED)
     figure, panels = new_panels(2 * len(names), columns=len(names), size=(3.2, 3.2))
     rows: list[dict[str, Any]] = []
+    table: list[list[str]] = []
+    gains: dict[bool, list[str]] = {True: [], False: []}
     for place, name in enumerate(names):
-        raw, represented, outliers = _draw_bag(settings, name)
+        shares, drawn = compare_spaces(settings, name)
+        difference = shares[:, 1] - shares[:, 0]
+        # The picture shows neither a lucky bag nor an unlucky one.
+        median = int(np.argsort(difference, kind="stable")[len(drawn) // 2])
+        raw, represented, outliers = drawn[median]
         spaces = {"raw columns": raw, "representation": represented}
-        for (title, table), ax in zip(spaces.items(), panels[place :: len(names)], strict=True):
-            charts.draw_embedding(ax, table, outliers, f"{name}: {title}", settings.seed)
-        rows.append(
-            {
-                "dataset": name,
-                "bag_rows": len(outliers),
-                "raw_percent": _neighbor_agreement(raw, outliers),
-                "representation_percent": _neighbor_agreement(represented, outliers),
-            }
-        )
+        for (title, points), ax in zip(spaces.items(), panels[place :: len(names)], strict=True):
+            charts.draw_embedding(ax, points, outliers, f"{name}: {title}", settings.seed)
+        better = int((difference > 0.0).sum())
+        means = [str(Cell.of(values)) for values in (*shares.T, difference)]
+        table.append([name, str(len(outliers)), *means, f"{better} of {len(drawn)}"])
+        gains[is_better(shares)].append(name)
+        rows += [
+            {"dataset": name, "bag": bag, "raw": own, "representation": other}
+            for bag, (own, other) in enumerate(shares.tolist())
+        ]
     write_csv(settings.folder / "tsne.csv", rows)
     picture = save_picture(figure, settings.folder / "tsne")
-    text = (
-        "One balanced bag of each set: 70 % of the outliers, as many inliers. A map can deceive, "
-        f"so the table counts: how often most of a row's {NEIGHBORS} nearest neighbors within the "
-        "bag (standardized columns) have its label."
-    )
-    cells = [[str(value) for value in row.values()] for row in rows]
-    counted = Table(["set", "rows in the bag", "raw columns, %", "representation, %"], cells)
+    texts = [
+        f"{N_BAGS} balanced bags of each set: 70 % of the outliers, as many inliers. A map can "
+        f"deceive, so the table counts how often most of a row's {NEIGHBORS} nearest neighbors "
+        "within the bag (standardized columns) have its label: percent, mean ± standard deviation "
+        "over bags. The picture shows the bag with the median difference.",
+        "Sets on which the representation separates better in nearly all bags: "
+        f"{', '.join(gains[True]) or 'none'}. Sets on which it does not: "
+        f"{', '.join(gains[False]) or 'none'}.",
+    ]
+    header = ["set", "rows in a bag", "raw columns", "representation", "difference", "better"]
     caption = "t-SNE of bags of " + ", ".join(names) + ": raw columns above, representation below."
-    return Section(
-        "Figure 1: bags in two spaces", [Paragraph(text), counted, Figure(picture, caption)]
-    )
+    blocks: list[Block] = [*map(Paragraph, texts), Table(header, table), Figure(picture, caption)]
+    return Section("Figure 1: bags in two spaces", blocks)
 
 
-def _draw_bag(settings: Settings, name: str) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the raw columns of a bag, its representation, and which rows are outliers."""
+def compare_spaces(settings: Settings, name: str) -> tuple[NDArray, list[Bag]]:
+    """Return the agreement of neighbors in both spaces by bag, and the bags."""
+    drawn = _draw_bags(settings, name)
+    shares = [[agreement(space, outliers) for space in spaces] for *spaces, outliers in drawn]
+    return np.array(shares), drawn
+
+
+def is_better(shares: NDArray) -> bool:
+    """Return whether neighbors agree more in the representation, in nearly all bags."""
+    return bool((shares[:, 1] > shares[:, 0]).mean() > MANY)
+
+
+def _draw_bags(settings: Settings, name: str) -> list[Bag]:
+    """Return the raw columns of every bag, its representation, and which rows are outliers."""
     rows, codes = load_repetition(name, 0, settings.data)
     points = MinMax.fit(rows).transform(rows)
     columns = OutlierRepresentation(n_jobs=settings.n_jobs, random_state=settings.seed)
     table = columns.fit_transform(points)
     outliers = np.flatnonzero(codes == OUTLIER)
     inliers = np.flatnonzero(codes == INLIER)
-    bags = draw_bags(outliers, inliers, len(rows), BagPlan(1, 0.7), settings.seed)
-    bag = np.sort(bags.rows[0])
-    return points[bag], table[bag], codes[bag] == OUTLIER
+    bags = draw_bags(outliers, inliers, len(rows), BagPlan(N_BAGS, 0.7), settings.seed)
+    return [(points[bag], table[bag], codes[bag] == OUTLIER) for bag in np.sort(bags.rows)]
 
 
-def _neighbor_agreement(table: NDArray, outliers: NDArray) -> float:
-    """Return the percentage of rows whose neighbors mostly have the same label."""
+def agreement(table: NDArray, outliers: NDArray) -> float:
+    """Return the share of rows whose neighbors mostly have the same label."""
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.preprocessing import StandardScaler
 
@@ -94,7 +117,7 @@ def _neighbor_agreement(table: NDArray, outliers: NDArray) -> float:
     # If it gets no rows, kneighbors leaves each row out of its own neighbors.
     places = model.kneighbors(return_distance=False)
     votes = outliers[places].mean(axis=1) > 0.5
-    return round(100 * float(np.mean(votes == outliers)), 1)
+    return float(np.mean(votes == outliers))
 
 
 def reproduce_roc(settings: Settings) -> Section:
@@ -110,13 +133,17 @@ def reproduce_roc(settings: Settings) -> Section:
             runs = summary.runs(name, method)
             if not runs:
                 continue
-            rates = np.mean([run["roc"] for run in runs], axis=0)
+            found = np.array([run["roc"] for run in runs])
+            rates = found.mean(axis=0)
+            spread = found.std(axis=0)
+            limits = [rates - spread, rates + spread]
+            band = np.array([np.interp(charts.GRID, RATES, end) for end in limits])
             area = float(np.mean([run["auc"] for run in runs]))
-            curves[METHODS[method].title] = charts.Curve(RATES, rates, area)
-            rows += [
-                {"dataset": name, "method": method, "fpr": x, "tpr": y}
-                for x, y in zip(RATES.tolist(), rates.tolist(), strict=True)
-            ]
+            curve = charts.Curve(RATES, rates, area, band=band.clip(0.0, 1.0))
+            curves[METHODS[method].title] = curve
+            points = zip(RATES.tolist(), rates.tolist(), spread.tolist(), strict=True)
+            fact = {"dataset": name, "method": method}
+            rows += [{**fact, "fpr": x, "tpr": y, "sd": sd} for x, y, sd in points]
         best = METHODS["bore"].title
         charts.draw_roc(ax, curves, best if best in curves else None)
         ax.set_title(name)
@@ -124,7 +151,8 @@ def reproduce_roc(settings: Settings) -> Section:
     picture = save_picture(figure, settings.folder / "roc")
     text = (
         "Share of outliers found over the share of false alarms: at every false-positive rate the "
-        f"mean over {settings.count} samples or splits. Numbers are mean AUCs."
+        f"mean over {settings.count} samples or splits; the band around BORE is one standard "
+        "deviation. Numbers are mean AUCs."
     )
     caption = "ROC curves of BORE and six other methods on " + ", ".join(names) + "."
     return Section("Figure 2: ROC curves", [Paragraph(text), Figure(picture, caption)])
@@ -132,39 +160,56 @@ def reproduce_roc(settings: Settings) -> Section:
 
 def reproduce_sensitivity(settings: Settings) -> Section:
     """Draw the mean AUC on test rows over grids of parameters of BORE and SSAD."""
-    step = 3 if settings.quick else 1
-    axes: dict[str, Axes] = {
-        "bore": {"share": [0.1, 0.3, 0.5, 0.7, 0.9], "bags": [1, 2, 5, 10, 20, 50, 100]},
-        "ssad": {"kappa": KAPPAS[::step].tolist(), "sigma": SIGMAS[::step].tolist()},
-    }
-    if settings.quick:
-        axes["bore"] = {"share": [0.3, 0.7], "bags": [1, 5, 50]}
     blocks: list[Block] = []
     rows: list[dict[str, Any]] = []
     for name in settings.only(SENSITIVITY):
-        grids = {method: _mean_grid(settings, name, method, axes[method]) for method in axes}
-        for method, grid in grids.items():
-            rows += _grid_rows({"dataset": name, "method": method}, grid, axes[method])
-        spreads = {method: 100 * float(np.ptp(grid)) for method, grid in grids.items()}
-        text = (
-            f"{name}: mean AUC on test rows over {settings.count} splits. Between its best and "
-            f"its worst setting BORE loses {spreads['bore']:.1f} points and SSAD "
-            f"{spreads['ssad']:.1f}."
-        )
+        grids = {method: judge_grids(settings, name, method) for method in GRIDS}
+        means = {method: found.mean(axis=0) for method, found in grids.items()}
+        for method, found in grids.items():
+            rows += _grid_rows(
+                {"dataset": name, "method": method}, found, axes_of(settings, method)
+            )
+        texts = [
+            f"{name}: mean AUC on test rows over {settings.count} splits.",
+            *(
+                f"{METHODS[method].title} loses {100 * np.ptp(mean):.1f} points between its best "
+                "and its worst setting; the standard deviation of one setting over splits is "
+                f"{100 * grids[method].std(axis=0).mean():.1f} points in the mean."
+                for method, mean in means.items()
+            ),
+        ]
+        fine = np.ptp(enough_bags(settings, means["bore"]))
+        more = "From 5 bags with 30 % of the outliers on, BORE loses at most"
+        texts.append(f"{more} {100 * fine:.1f} points.")
         caption = (
             f"AUC of BORE over number and size of bags, of SSAD over kappa and sigma ({name})."
         )
-        picture = save_picture(_draw_grids(grids, axes), settings.folder / f"sensitivity_{name}")
-        blocks += [Paragraph(text), Figure(picture, caption)]
+        figure = _draw_grids(settings, means)
+        picture = save_picture(figure, settings.folder / f"sensitivity_{name}")
+        blocks += [Paragraph(" ".join(texts)), Figure(picture, caption)]
     write_csv(settings.folder / "sensitivity.csv", rows)
     return Section("Figure 3: sensitivity to parameters", blocks)
 
 
-def _mean_grid(settings: Settings, name: str, method: str, axes: Axes) -> NDArray:
-    """Return the mean AUC of every setting, one row for each value of the first parameter."""
+def axes_of(settings: Settings, method: str) -> Axes:
+    """Return the values of both parameters; few of them if quick."""
+    step = 3 if settings.quick else 1
+    return {name: values[::step] for name, values in GRIDS[method].items()}
+
+
+def judge_grids(settings: Settings, name: str, method: str) -> NDArray:
+    """Return the test AUC by repetition and by the values of both parameters."""
+    axes = axes_of(settings, method)
     plan = [(name, repetition, method, *axes.values()) for repetition in range(settings.count)]
     results = settings.run(_judge_grid, plan, f"sensitivity of {method.upper()}")
-    return np.mean([result["auc"] for result in results], axis=0).reshape(*map(len, axes.values()))
+    found = np.array([result["auc"] for result in results])
+    return found.reshape(-1, *map(len, axes.values()))
+
+
+def enough_bags(settings: Settings, means: NDArray) -> NDArray:
+    """Return the settings of BORE with at least 5 bags and 30 % of the outliers."""
+    shares, bags = map(np.array, axes_of(settings, "bore").values())
+    return means[np.ix_(shares >= 0.3, bags >= 5)]
 
 
 def _judge_grid(
@@ -174,13 +219,12 @@ def _judge_grid(
     rows, codes = load_repetition(name, repetition, data)
     split = split_rows(codes, repetition, "transductive", seed)
     fixed: dict[str, Any] = {"n_jobs": 1, "random_state": seed + repetition}
-    additive = ColumnSelection(costs="complexity:additive")
     areas = []
     for a, b in product(*axes):
         model: BORE | LabelledRows
         if method == "bore":
             bagging = Bagging(max_samples=a)
-            model = BORE(n_estimators=int(b), bagging=bagging, selection=additive, **fixed)
+            model = BORE(n_estimators=int(b), bagging=bagging, **fixed)
         else:
             model = LabelledRows(SSAD(kappa=a, sigma=b, **fixed))
         scores = model.fit(rows[split.fitted], split.labels).decision_function(rows[split.test])
@@ -188,125 +232,24 @@ def _judge_grid(
     return {"auc": areas}
 
 
-def _draw_grids(grids: dict[str, NDArray], axes: dict[str, Axes]) -> Any:
+def _draw_grids(settings: Settings, means: dict[str, NDArray]) -> Any:
     labels = {"share": "share of outliers in a bag", "bags": "number of bags"}
-    limits = (min(map(np.min, grids.values())), max(map(np.max, grids.values())))
+    limits = (min(map(np.min, means.values())), max(map(np.max, means.values())))
     figure, panels = new_panels(2, columns=2, size=(4.8, 3.6))
-    for (method, grid), ax in zip(grids.items(), panels, strict=True):
-        rows, columns = ([f"{value:.3g}" for value in axis] for axis in axes[method].values())
-        first, second = (labels.get(parameter, parameter) for parameter in axes[method])
-        ax.set(xlabel=second, ylabel=first, title=method.upper())
+    for (method, grid), ax in zip(means.items(), panels, strict=True):
+        axes = axes_of(settings, method)
+        rows, columns = ([f"{value:.3g}" for value in axis] for axis in axes.values())
+        first, second = (labels.get(parameter, parameter) for parameter in axes)
+        ax.set(xlabel=second, ylabel=first, title=METHODS[method].title)
         charts.draw_heat_map(ax, grid, rows, columns, limits)
     return figure
 
 
-def _grid_rows(facts: dict[str, str], grid: NDArray, axes: Axes) -> list[dict[str, Any]]:
+def _grid_rows(facts: dict[str, str], found: NDArray, axes: Axes) -> list[dict[str, Any]]:
     """Return one row of the CSV file for every setting."""
     text = "{}={{:.6g}} {}={{:.6g}}".format(*axes)
+    cells = [Cell.of(values) for values in found.reshape(len(found), -1).T]
     return [
-        {**facts, "parameters": text.format(*setting), "auc": area}
-        for setting, area in zip(product(*axes.values()), grid.ravel().tolist(), strict=True)
+        {**facts, "parameters": text.format(*setting), "auc": cell.mean, "sd": cell.sd}
+        for setting, cell in zip(product(*axes.values()), cells, strict=True)
     ]
-
-
-def reproduce_budget(settings: Settings) -> Section:
-    """Draw mean quality over budgets for three ways to choose columns."""
-    count = settings.repetitions or (2 if settings.quick else 20)
-    n_budgets = 6 if settings.quick else 12
-    plan = [(name, draw, n_budgets) for name in settings.datasets for draw in range(count)]
-    found = iter(settings.run(_one_draw, plan, "budgets"))
-    results = {name: [next(found) for _ in range(count)] for name in settings.datasets}
-    rows = [row for name, draws in results.items() for row in _budget_rows(name, draws)]
-    write_csv(settings.folder / "budget.csv", rows)
-    costs = ", ".join(map(str, SCORE_COSTS))
-    text = (
-        f"Every score costs one of {costs} at random, raw columns cost 1. Mean "
-        f"over {count} draws of costs, each with a split of its own, at budgets from 10 to the "
-        "cost of all columns, with the paper's rule: columns in the order of how many bags chose "
-        "them until one does not fit. Test rows are unlabelled rows of the fit."
-    )
-    figures = [
-        Figure(
-            save_picture(_draw_budgets(draws, name), settings.folder / f"budget_{name}"),
-            f"{name}: AUC and AUC 0.1 over the budget, costs log-scaled.",
-        )
-        for name, draws in results.items()
-    ]
-    return Section("Figure 4: budgets", [Paragraph(text), _overview(results), *figures])
-
-
-def _one_draw(name: str, draw: int, seed: int, data: Path | None, n_budgets: int) -> dict[str, Any]:
-    """Return measures by selection and budget, with all columns, and at 1 % of their cost."""
-    rows, codes = load_repetition(name, draw, data)
-    split = split_rows(codes, draw, "transductive", seed)
-    printed = ColumnSelection(costs="complexity:additive", skip_unaffordable=False)
-    model = BORE(selection=printed, n_jobs=1, random_state=seed + draw)
-    model.fit(rows, split.labels)
-    costs, total = draw_costs(model, seed + draw)
-    outliers = codes[split.test] == OUTLIER
-    budgets = np.geomspace(min(SCORE_COSTS), total, n_budgets)
-
-    def judged(fitted: BORE) -> list[float]:
-        # No bag holds unlabelled rows, so all bags score them.
-        found = judge(outliers, fitted.oob_proba_[split.test])
-        return [found[measure] for measure in BUDGET_MEASURES]
-
-    curves = {
-        selection: [judged(model.within(b, costs=costs, method=selection)) for b in budgets]
-        for selection in SELECTIONS
-    }
-    cheap = model.within(0.01 * total, costs=costs, method="budget")
-    whole = {"cheap": judged(cheap), "everything": judged(model)}
-    return {"budgets": budgets.tolist(), **curves, **whole}
-
-
-def draw_costs(model: BORE, seed: int) -> tuple[dict[str, float], float]:
-    """Return a random cost for every score, and the cost of all columns together."""
-    scores = [name for name in model.columns_ if name in model.fitted_.columns.families]
-    drawn = np.random.default_rng(seed).choice(SCORE_COSTS, len(scores)).tolist()
-    costs = dict(zip(scores, drawn, strict=True))
-    return costs, sum(drawn) + len(model.columns_) - len(scores)
-
-
-def _mean_curves(draws: Draws, place: int) -> dict[str, NDArray]:
-    """Return the mean of one measure over draws, at every budget, by title of the selection."""
-    return {
-        title: np.mean([draw[name] for draw in draws], axis=0)[:, place]
-        for name, title in SELECTIONS.items()
-    }
-
-
-def _overview(results: dict[str, Draws]) -> Table:
-    rows = []
-    for name, draws in results.items():
-        means = [curve.mean() for curve in _mean_curves(draws, 0).values()]
-        full = np.mean([draw["everything"][0] for draw in draws])
-        cheap = np.mean([draw["cheap"][0] for draw in draws])
-        row = [name, *(f"{100 * v:.1f}" for v in (full, cheap, cheap / full, *means))]
-        best = 4 + int(np.argmax(means))
-        row[best] = Best(row[best])
-        rows.append(row)
-    header = ["set", "all columns", "at 1 % of the cost", "% kept", *SELECTIONS.values()]
-    caption = "AUC in percent; on the right the mean over all budgets, log-spaced"
-    return make_table(header, rows, caption)
-
-
-def _draw_budgets(draws: Draws, name: str) -> Any:
-    budgets = np.exp(np.mean([np.log(draw["budgets"]) for draw in draws], axis=0))
-    figure, panels = new_panels(2, columns=2, size=(4.6, 3.2))
-    for place, (measure, ax) in enumerate(zip(BUDGET_MEASURES, panels, strict=True)):
-        label = MEASURES[measure]
-        charts.draw_quality(ax, budgets, _mean_curves(draws, place))
-        ax.set(xlabel="budget", ylabel=label, title=f"{name}: {label}")
-    return figure
-
-
-def _budget_rows(name: str, draws: Draws) -> list[dict[str, Any]]:
-    """Return one row of the CSV file for every draw, selection and budget."""
-    rows = []
-    for (draw, found), selection in product(enumerate(draws), SELECTIONS):
-        for budget, values in zip(found["budgets"], found[selection], strict=True):
-            fact = {"dataset": name, "draw": draw, "selection": selection}
-            measured = dict(zip(BUDGET_MEASURES, values, strict=True))
-            rows.append({**fact, "budget": round(budget, 3), **measured})
-    return rows

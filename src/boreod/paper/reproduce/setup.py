@@ -1,9 +1,15 @@
 """Settings, data and journaled runs that all parts of the reproduction share."""
 
 import csv
+import os
+import platform
+import subprocess
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from functools import cache, cached_property
+from importlib.metadata import version
 from importlib.resources import files
 from io import StringIO
 from itertools import product
@@ -13,15 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.files import write_text
+from boreod.files import __version__, write_text
 from boreod.paper import datasets
 from boreod.paper.datasets.entries import find
 from boreod.paper.datasets.loading import rows_digest
 from boreod.paper.evaluation.methods import METHODS
-from boreod.paper.evaluation.runs import Journal, Work, run_tasks
+from boreod.paper.evaluation.runs import Journal, Work, code_digest, run_tasks
 from boreod.paper.evaluation.splits import run_method
 from boreod.paper.evaluation.summary import Cell, Summary, make_table
 from boreod.representation.transformer import OutlierRepresentation
+from boreod.text import count_of, show_seconds
 from boreod.tool.documents import Table
 
 SETS = tuple(info.name for info in datasets.catalogue() if info.group == "paper")
@@ -173,6 +180,48 @@ def table_by_set(
         for name in summary.datasets
     ]
     return make_table(header, [*rows, *more_rows], caption)
+
+
+def describe_code() -> str:
+    """Return a sentence on the code, its commit, the libraries and the machine."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    machine = f"{find_processor()}, {count_of(os.cpu_count() or 1, 'core')}"
+    return (
+        f"boreod {__version__}, commit {find_commit()}, digest of the code {code_digest()}; Python "
+        f"{platform.python_version()}, {versions}; {machine}; {date.today().isoformat()}."
+    )
+
+
+def describe_time(settings: Settings, seconds: float) -> str:
+    """Return a sentence on the time of this call and of all runs in the journal."""
+    total = sum(result["seconds"] for result in settings.journal.values())
+    return (
+        f"This call took {show_seconds(seconds)}; all runs, each on one core, took "
+        f"{show_seconds(total)} together."
+    )
+
+
+def find_commit() -> str:
+    """Return the commit of this code, or unknown where it is not in a clone of its own."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        # Git also answers in a folder that some other repository ignores.
+        subprocess.run(
+            [*git, "ls-files", "--error-unmatch", __file__], capture_output=True, check=True
+        )
+        described = [*git, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+        return subprocess.run(described, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def find_processor() -> str:
+    """Return the name of the processor."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
 def read_paper(table: str) -> list[dict[str, str]]:

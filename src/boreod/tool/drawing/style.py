@@ -53,12 +53,7 @@ def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any
     size
         Width and height of a panel in inches.
     """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "Pictures need matplotlib, which is not installed: pip install boreod[report]"
-        ) from None
+    plt = load_pyplot()
     columns = min(columns, count)
     rows = -(-count // columns)
     whole = (size[0] * columns, size[1] * rows)
@@ -67,6 +62,17 @@ def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any
     for empty in panels[count:]:
         empty.remove()
     return figure, panels[:count]
+
+
+def load_pyplot() -> Any:
+    """Return matplotlib's module for pictures, or say how to install it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(
+            "Pictures need matplotlib, which is not installed: pip install boreod[report]"
+        ) from None
+    return plt
 
 
 def tidy(ax: Any, grid: bool = True) -> None:

@@ -1,0 +1,278 @@
+"""The paper's Figure 4: quality over budgets, for several ways to choose columns.
+
+Every choice is the paper's prefix: columns in some order until one does not fit. The orders are
+those of cost-aware pursuit (BORE-Budget), of plain pursuit (BORE-OMP) and random ones. The paper's
+words on random subsets allow a second reading, which skips a column that does not fit and tries the
+next. A control that sees no label takes the cheapest columns first.
+"""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit, logsumexp
+
+from boreod.bore import BORE
+from boreod.ensemble.bags import Bags
+from boreod.ensemble.heads import LogisticHead
+from boreod.ensemble.training import Training
+from boreod.metrics import auc, early_auc
+from boreod.paper.evaluation.splits import MEASURES, split_rows
+from boreod.paper.evaluation.summary import Best, Cell, make_table
+from boreod.paper.reproduce.setup import Settings, load_repetition, write_csv
+from boreod.parallel import Threads
+from boreod.selection.costs import Costs
+from boreod.selection.pursuit import Paths, Rules, stable_set
+from boreod.tool.documents import Block, Figure, Paragraph, Section, Table
+from boreod.tool.drawing import charts
+from boreod.tool.drawing.style import new_panels, save_picture
+from boreod.validation import OUTLIER
+
+# The paper's costs of a score; raw columns cost 1.
+SCORE_COSTS = (10, 20, 50, 100, 200, 300, 1000, 2000)
+N_SUBSETS = 20
+CURVES = {
+    "budget": "BORE-Budget",
+    "omp": "BORE-OMP",
+    "random": "random, stops",
+    "filled": "random, fills",
+    "cheapest": "cheapest first",
+}
+VARIANTS = {
+    "one_bag": "BORE-Budget, one bag",
+    "budget_weighted": "BORE-Budget, weighted bags",
+    "omp_weighted": "BORE-OMP, weighted bags",
+}
+SHOWN = ("auc", "early_auc")
+Draws = list[dict[str, Any]]
+
+
+def reproduce_budget(settings: Settings) -> Section:
+    """Draw mean quality over budgets for all ways to choose columns."""
+    results = draw_budgets(settings)
+    rows = [row for name, draws in results.items() for row in _csv_rows(name, draws)]
+    write_csv(settings.folder / "budget.csv", rows)
+    draws = next(iter(results.values()))
+    costs = ", ".join(map(str, SCORE_COSTS))
+    texts = [
+        f"Every score costs one of {costs} at random, raw columns cost 1. Means and standard "
+        f"deviations over {len(draws)} draws of costs, each with a split of its own, at budgets "
+        "from 10 to the cost of all columns. Columns are taken in an order until one does not fit. "
+        "Test rows are unlabelled rows of the fit.",
+        f"Random subsets: {draws[0]['subsets']} for every draw. The paper's words allow two "
+        "readings. One stops at the first column that does not fit; the other skips this column "
+        "and fills the budget. The cheapest columns first is a control that sees no label.",
+        "A curve is rough if quality falls although the budget grows: falls are the sum of all "
+        "falls of AUC along a curve, in points, mean over draws. The stable set may differ from "
+        "what a bag bought; weighted bags count with their squared Jaccard similarity to it, the "
+        "remedy that the caption of the paper's figure names.",
+    ]
+    tables = [_overview(results, place) for place in range(len(SHOWN))]
+    figures = [
+        Figure(
+            save_picture(_draw(draws, name), settings.folder / f"budget_{name}"),
+            f"{name}: AUC and AUC 0.1 over the budget, costs log-scaled; bands are one standard "
+            "deviation over draws.",
+        )
+        for name, draws in results.items()
+    ]
+    blocks: list[Block] = [*map(Paragraph, texts), *tables, _roughness(results), *figures]
+    return Section("Figure 4: budgets", blocks)
+
+
+def draw_budgets(settings: Settings) -> dict[str, Draws]:
+    """Return the results of all draws of costs by data set."""
+    count = settings.repetitions or (2 if settings.quick else 20)
+    options = (6, 3) if settings.quick else (12, N_SUBSETS)
+    plan = [(name, draw, *options) for name in settings.datasets for draw in range(count)]
+    found = iter(settings.run(_one_draw, plan, "budgets"))
+    return {name: [next(found) for _ in range(count)] for name in settings.datasets}
+
+
+def _one_draw(
+    name: str, draw: int, seed: int, data: Path | None, n_budgets: int, n_subsets: int
+) -> dict[str, Any]:
+    """Return AUC and AUC 0.1 by curve and budget, with all columns, and at 1 % of their cost."""
+    rows, codes = load_repetition(name, draw, data)
+    split = split_rows(codes, draw, "transductive", seed)
+    training = train(rows, split.labels, seed + draw)
+    judge = Judge(training, split.test, codes[split.test] == OUTLIER)
+    costs = draw_costs(training, seed + draw)
+    total = costs.total()
+    budgets = np.geomspace(min(SCORE_COSTS), total, n_budgets)
+    pursuits = {"budget": follow(training, costs, True), "omp": follow(training, costs, False)}
+    one_bag = follow(training, costs, True, n_bags=1)
+    random = np.random.default_rng(seed + draw)
+    orders = [random.permutation(len(costs.names)) for _ in range(n_subsets)]
+    cheapest = np.argsort(costs.alone, kind="stable")
+    curves: dict[str, list[Any]] = {key: [] for key in (*CURVES, *VARIANTS)}
+    similar: dict[str, list[float]] = {key: [] for key in pursuits}
+    for budget in budgets:
+        for key, paths in pursuits.items():
+            chosen = choose(paths, budget)
+            similarity = compare_with_bags(paths, budget, chosen)
+            similar[key].append(float(similarity.mean()))
+            curves[key].append(judge.measure(chosen))
+            curves[f"{key}_weighted"].append(judge.measure(chosen, weights=similarity**2))
+        curves["one_bag"].append(judge.measure(choose(one_bag, budget), n_bags=1))
+        curves["cheapest"].append(judge.measure(stable_set(cheapest, costs, budget, False)))
+        for key, fill in (("random", False), ("filled", True)):
+            found = [judge.measure(stable_set(order, costs, budget, fill)) for order in orders]
+            curves[key].append(np.mean(found, axis=0).tolist())
+    return {
+        "budgets": budgets.tolist(),
+        "subsets": n_subsets,
+        "curves": curves,
+        "similar": {key: float(np.mean(values)) for key, values in similar.items()},
+        "cheap": judge.measure(choose(pursuits["budget"], 0.01 * total)),
+        "everything": judge.measure(list(range(len(costs.names)))),
+    }
+
+
+def train(rows: NDArray, labels: NDArray, seed: int) -> Training:
+    """Return the scaled columns, labels and bags of BORE."""
+    training = BORE(n_jobs=1, random_state=seed).fit(rows, labels).training_
+    assert training is not None
+    return training
+
+
+class Judge:
+    """Fits all bags to some of the columns, and judges the mean of their probabilities."""
+
+    def __init__(self, training: Training, test: NDArray, outliers: NDArray) -> None:
+        self.training = training
+        self.test = test
+        self.outliers = outliers
+        # The last set of columns and bags, because it is often judged again with other weights.
+        self._last: tuple[Any, NDArray] = (None, outliers)
+
+    def measure(
+        self, places: list[int], n_bags: int | None = None, weights: NDArray | None = None
+    ) -> list[float]:
+        """Return AUC and AUC 0.1; without columns all rows are equal."""
+        scores = np.zeros(len(self.test))
+        if places:
+            bags = self.training.bags
+            odds = self._log_odds(sorted(places), bags if n_bags is None else bags.first(n_bags))
+            scores = average_bags(odds, weights)
+        return [float(auc(self.outliers, scores)), early_auc(self.outliers, scores)]
+
+    def _log_odds(self, places: list[int], bags: Bags) -> NDArray:
+        """Return the log-odds of test rows by each bag; those of the last call are kept."""
+        key = (len(bags.rows), places)
+        if key != self._last[0]:
+            recipe = self.training.options.recipe
+            table = np.ascontiguousarray(self.training.table[:, places])
+            penalty = float(recipe.penalty)
+            head = LogisticHead.fit(table, bags, penalty, Threads(1), recipe.fit_intercept)
+            self._last = (key, head.log_odds(table[self.test]))
+        return self._last[1]
+
+
+def average_bags(odds: NDArray, weights: NDArray | None = None) -> NDArray:
+    """Return the log-odds of the mean probability of bags, by (rows, bags) of log-odds.
+
+    Weights need not have the sum 1; if all are 0, all bags count the same.
+
+    Examples
+    --------
+    >>> average_bags(np.array([[0.0, 0.0], [50.0, -50.0]])).round(6).tolist()
+    [0.0, 0.0]
+    """
+    if weights is None or not weights.any():
+        weights = np.ones(odds.shape[1])
+    for_outlier = logsumexp(log_expit(odds), axis=1, b=weights)
+    return np.asarray(for_outlier - logsumexp(log_expit(-odds), axis=1, b=weights))
+
+
+def follow(training: Training, costs: Costs, cost_aware: bool, n_bags: int | None = None) -> Paths:
+    """Return the paths of bags through all columns."""
+    recipe = training.options.recipe
+    bags = training.bags if n_bags is None else training.bags.first(n_bags)
+    rules = Rules(float(recipe.penalty), cost_aware, recipe.fit_intercept)
+    return Paths(training.table, np.arange(len(costs.names)), bags, costs, rules)
+
+
+def choose(paths: Paths, budget: float) -> list[int]:
+    """Return the places of the columns in the paper's stable set."""
+    order = paths.rank(budget, Threads(1), False)[0]
+    return stable_set(order, paths.costs, budget, False)
+
+
+def compare_with_bags(paths: Paths, budget: float, chosen: list[int]) -> NDArray:
+    """Return the Jaccard similarity of a stable set with what every bag bought."""
+    bought = [set(path.buy(paths.costs, budget)[0].tolist()) for path in paths.paths]
+    stable = set(chosen)
+    return np.array([len(own & stable) / max(1, len(own | stable)) for own in bought])
+
+
+def draw_costs(training: Training, seed: int) -> Costs:
+    """Return a random cost for every score, and 1 for raw columns."""
+    columns = training.columns
+    scores = [name for name in columns.names if name in columns.families]
+    drawn = np.random.default_rng(seed).choice(SCORE_COSTS, len(scores)).tolist()
+    return Costs(dict.fromkeys(columns.names, 1.0) | dict(zip(scores, drawn, strict=True)))
+
+
+def curve_of(draws: Draws, key: str, place: int = 0) -> NDArray:
+    """Return one measure by draw and budget."""
+    return np.array([draw["curves"][key] for draw in draws])[:, :, place]
+
+
+def falls_of(draws: Draws, key: str) -> NDArray:
+    """Return the sum of all falls of AUC along the curve of each draw."""
+    return np.maximum(0.0, -np.diff(curve_of(draws, key), axis=1)).sum(axis=1)
+
+
+def _overview(results: dict[str, Draws], place: int) -> Table:
+    rows = []
+    for name, draws in results.items():
+        full = np.array([draw["everything"][place] for draw in draws])
+        cheap = np.array([draw["cheap"][place] for draw in draws])
+        means = {key: curve_of(draws, key, place).mean(axis=1) for key in CURVES}
+        best = max(means, key=lambda key: float(means[key].mean()))
+        row = [name, str(Cell.of(full)), str(Cell.of(cheap))]
+        for key, values in means.items():
+            text = str(Cell.of(values))
+            row.append(Best(text) if key == best else text)
+        rows.append(row)
+    header = ["set", "all columns", "at 1 % of the cost", *CURVES.values()]
+    caption = f"{MEASURES[SHOWN[place]]}; curves: mean over all budgets, log-spaced"
+    return make_table(header, rows, caption)
+
+
+def _roughness(results: dict[str, Draws]) -> Table:
+    shown = [*CURVES, *VARIANTS]
+    rows = []
+    for name, draws in results.items():
+        similar = [np.mean([draw["similar"][key] for draw in draws]) for key in ("budget", "omp")]
+        falls = [str(Cell.of(falls_of(draws, key))) for key in shown]
+        rows.append([name, *falls, *(f"{value:.2f}" for value in similar)])
+    titles = (CURVES | VARIANTS).values()
+    header = ["set", *titles, "Jaccard: Budget", "OMP"]
+    return Table(header, rows, caption="Falls of AUC along a curve, in points; similarity of bags")
+
+
+def _draw(draws: Draws, name: str) -> Any:
+    budgets = np.exp(np.mean([np.log(draw["budgets"]) for draw in draws], axis=0))
+    figure, panels = new_panels(2, columns=2, size=(4.6, 3.2))
+    for place, (measure, ax) in enumerate(zip(SHOWN, panels, strict=True)):
+        found = {title: curve_of(draws, key, place) for key, title in CURVES.items()}
+        means = {title: values.mean(axis=0) for title, values in found.items()}
+        spreads = {title: values.std(axis=0) for title, values in found.items()}
+        charts.draw_quality(ax, budgets, means, spreads)
+        label = MEASURES[measure]
+        ax.set(xlabel="budget", ylabel=label, title=f"{name}: {label}")
+    return figure
+
+
+def _csv_rows(name: str, draws: Draws) -> list[dict[str, Any]]:
+    """Return one row of the CSV file for every draw, curve and budget."""
+    rows = []
+    for (draw, found), curve in product(enumerate(draws), [*CURVES, *VARIANTS]):
+        for budget, values in zip(found["budgets"], found["curves"][curve], strict=True):
+            fact = {"dataset": name, "draw": draw, "selection": curve, "budget": round(budget, 3)}
+            rows.append({**fact, **dict(zip(SHOWN, values, strict=True))})
+    return rows
