@@ -22,7 +22,7 @@ from boreod.tables.arrow import Names, TableError, as_arrow, names_of, pa, take_
 from boreod.tables.preparing.labels import label_options, read_label_batches, read_label_column
 from boreod.tables.preparing.since import add_to_table
 from boreod.tables.reader import open_table, settle_labels
-from boreod.tables.reading.blocks import ROWS, Options, row_numbers
+from boreod.tables.reading.blocks import Options, row_numbers
 from boreod.tables.reading.locations import BETWEEN, STANDARD, can_read_again, show_place
 from boreod.tables.rows import TableRows
 from boreod.text import count_of, listed, shorten, suggest
@@ -100,45 +100,23 @@ class TrainingRows(NamedTuple):
         The rows as an Arrow table, and their labels: 1, 0 and -1.
     classes
         The labels for 0 and 1, as the user wrote them.
-    rows
-        Their places among all rows that were read; None for all.
+    positions
+        Where the rows are in the table of the user, from 0.
     n_all
         The number of all rows that were read.
-    numbers
-        Their numbers in the file, from 1, if some rows were left out; None otherwise.
     """
 
     table: Any
     codes: NDArray
     classes: NDArray
-    rows: NDArray | None
+    positions: NDArray
     n_all: int
-    numbers: NDArray | None = None
-
-    @property
-    def positions(self) -> NDArray:
-        """Where the rows are in the table of the user, from 0."""
-        if self.numbers is not None:
-            return self.numbers - 1
-        return np.arange(len(self.codes)) if self.rows is None else self.rows
 
     def name(self, place: int, ids: tuple[str, ...]) -> str:
         """Return what users call the row at a place: its ids, or its number."""
         if ids:
             return ", ".join(str(self.table[column][place].as_py()) for column in ids)
         return f"row {self.positions[place] + 1}"
-
-
-class Prepared(NamedTuple):
-    """The preparation of the columns, and the training rows as numbers.
-
-    ``later`` holds the numbers that the same rows would get as new rows. It is ``matrix`` itself,
-    unless columns with many levels were learned from.
-    """
-
-    preparation: TableRows
-    matrix: NDArray
-    later: NDArray
 
 
 def read_training_rows(
@@ -171,21 +149,25 @@ def read_training_rows(
     if wishes.sample is not None and can_read_again(path):
         codes = _read_codes(path, roles.label, wishes, options)
         rows = wishes.sample(codes)
-        table, numbers = _read_rows(path, rows, len(codes), wishes, options)
-        chosen = codes if rows is None else codes[rows]
-        return TrainingRows(table, chosen, np.array([INLIER, OUTLIER]), rows, len(codes), numbers)
-    table, numbers = _read_rows(path, None, None, wishes, options)
+        table, positions = _read_rows(path, rows, len(codes), wishes, options)
+        classes = np.array([INLIER, OUTLIER])
+        return TrainingRows(
+            table, codes if rows is None else codes[rows], classes, positions, len(codes)
+        )
+    table, positions = _read_rows(path, None, None, wishes, options)
     _check_label(roles.label, table.column_names)
     found = _choose_rows(table, None, roles.label, wishes)
-    if numbers is not None and found.rows is not None:
-        numbers = numbers[found.rows]
-    return found._replace(numbers=numbers)
+    return found._replace(positions=positions[found.positions])
 
 
 def prepare_training(
     found: TrainingRows, roles: Roles, wishes: Wishes, decimal: str | None = None
-) -> Prepared:
-    """Return the preparation of the columns, and the training rows as numbers."""
+) -> tuple[TableRows, NDArray, NDArray]:
+    """Return the preparation of the columns, and the training rows as numbers in two forms.
+
+    The first form is for training. The second form has the numbers that the same rows would get as
+    new rows. It is the same array, unless columns with many levels were learned from.
+    """
     preparation = TableRows()
     if roles.label is not None:
         _check_codes(found.codes, roles.label, wishes.assume)
@@ -198,12 +180,11 @@ def prepare_training(
         decimal=decimal,
         assume=wishes.assume,
     )
-    later = matrix
-    if preparation.differs_in_training:
-        # The same warnings were shown before.
-        with warnings.catch_warnings(action="ignore"):
-            later = preparation.transform(found.table)
-    return Prepared(preparation, matrix, later)
+    if not preparation.differs_in_training:
+        return preparation, matrix, matrix
+    # The same warnings were shown before.
+    with warnings.catch_warnings(action="ignore"):
+        return preparation, matrix, preparation.transform(found.table)
 
 
 def warn_of_copies(n_copies: int, n_rows: int) -> None:
@@ -332,11 +313,9 @@ def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str
     known = names_of(frame)
     # An array has no names.
     if known:
-        optional: tuple[str, ...] = ()
         if settled is None:
             _check_label(label, known)
-        else:
-            optional = (settled.label,)
+        optional = () if settled is None else (settled.label,)
         wanted = Options(columns=options["columns"], drop=options["drop"], optional=optional)
         frame = take_columns(frame, wanted.chosen(known, "the table"))
     if wishes.is_collection(frame):
@@ -370,8 +349,8 @@ def _choose_rows(table: Any, y: Any, label: str | None, wishes: Wishes) -> Train
         table = _to_arrow(gather.gather_rows(table, rows, sizes))
     elif rows is not None:
         table = table.take(pa.array(rows))
-    chosen = codes if rows is None else codes[rows]
-    return TrainingRows(table, chosen, classes, rows, len(codes))
+    positions = np.arange(len(codes)) if rows is None else rows
+    return TrainingRows(table, codes[positions], classes, positions, len(codes))
 
 
 def _read_codes(path: str, label: str | None, wishes: Wishes, options: dict[str, Any]) -> NDArray:
@@ -390,15 +369,15 @@ def _read_codes(path: str, label: str | None, wishes: Wishes, options: dict[str,
 
 def _read_rows(
     path: str,
-    positions: NDArray | None,
+    wanted: NDArray | None,
     expected: int | None,
     wishes: Wishes,
     options: dict[str, Any],
-) -> tuple[Any, NDArray | None]:
-    """Return the rows of a file at ascending positions; None reads all rows.
+) -> tuple[Any, NDArray]:
+    """Return the rows of a file at ascending places, and their positions in the file, from 0.
 
-    If rows were left out, the row numbers of the others are returned, too. Reading stops as soon
-    as the rows do not fit into memory.
+    ``wanted`` does not count rows that were left out; with None, all rows are read. Reading stops
+    as soon as the rows do not fit into memory.
     """
     seen = kept_rows = kept_bytes = 0
     kept = []
@@ -406,12 +385,14 @@ def _read_rows(
     with open_table(path, **options) as reader:
         for batch in _watched(reader, "reading", wishes):
             found = batch
-            if ROWS in (batch.schema.metadata or {}):
-                numbers.append(row_numbers(batch, seen + 1))
-            if positions is not None:
-                first, last = np.searchsorted(positions, [seen, seen + batch.num_rows])
-                found = batch.take(pa.array(positions[first:last] - seen))
+            own = row_numbers(batch, seen + 1)
+            if wanted is not None:
+                first, last = np.searchsorted(wanted, [seen, seen + batch.num_rows])
+                places = wanted[first:last] - seen
+                found = batch.take(pa.array(places))
+                own = own[places]
             kept.append(found)
+            numbers.append(own)
             kept_rows += found.num_rows
             kept_bytes += found.nbytes
             if wishes.check_memory is not None:
@@ -429,10 +410,9 @@ def _read_rows(
             "when nobody writes to it."
         )
     table = pa.Table.from_batches(kept, schema=schema)
-    in_file = np.concatenate(numbers) if numbers else None
-    if positions is None:
-        return table, in_file
-    return table.combine_chunks(), None if in_file is None else in_file[positions]
+    if wanted is not None:
+        table = table.combine_chunks()
+    return table, np.concatenate(numbers) - 1
 
 
 def _watched(reader: Any, title: str, wishes: Wishes) -> Any:
