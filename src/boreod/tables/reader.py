@@ -10,6 +10,8 @@ from itertools import chain, islice
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from boreod.tables.arrow import (
     Column,
     TableError,
@@ -26,7 +28,7 @@ from boreod.tables.preparing.labels import LabelSource
 from boreod.tables.preparing.since import add_to_batches, as_list
 from boreod.tables.reading import locations
 from boreod.tables.reading.binary_files import find_text_files, open_arrow, open_parquet
-from boreod.tables.reading.blocks import ROW, ROWS, Options, ReadOptions, Typed, find_rules
+from boreod.tables.reading.blocks import ROWS, Options, ReadOptions, Typed, find_rules
 from boreod.tables.reading.databases import open_duckdb, open_sqlite, open_workbook
 from boreod.tables.reading.json_lines import open_json_lines
 from boreod.tables.reading.separated import open_separated
@@ -51,8 +53,6 @@ class TableReader(AbstractContextManager["TableReader"]):
     def __init__(self, path: str, opened: Typed, options: Options, stack: ExitStack) -> None:
         self.path = path
         self.schema, batches = opened
-        if ROW in self.schema.names:
-            self.schema = self.schema.remove(self.schema.get_field_index(ROW))
         self.columns = tuple(Column(field.name, kind_of(field.type)) for field in self.schema)
         self._stack = stack
         self._found = options.found
@@ -70,7 +70,11 @@ class TableReader(AbstractContextManager["TableReader"]):
     def _noted(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield batches; then warn of bad cells, and of a last row that looks like totals."""
         last = pa.RecordBatch.from_pylist([], self.schema)
-        for last in map(_with_row_numbers, batches):
+        for batch in batches:
+            last = batch
+            if self._found.policy == "drop":
+                own, self._found.kept = np.split(self._found.kept, [batch.num_rows])
+                last = batch.replace_schema_metadata({ROWS: own.tobytes()})
             yield last
         advice = " `bad_cells` (--bad-cells): drop leaves the rows out, error stops."
         for note in (self._found.note(advice), _total_note(last, self._found.total)):
@@ -121,15 +125,6 @@ def _total_note(batch: Any, bad: tuple[str, str] | None) -> str | None:
                 "remove it from the table."
             )
     return None
-
-
-def _with_row_numbers(batch: Any) -> Any:
-    """Return a batch with the numbers of its rows as metadata, if rows were left out."""
-    place = batch.schema.get_field_index(ROW)
-    if place < 0:
-        return batch
-    rest = batch.select([name for name in batch.schema.names if name != ROW])
-    return rest.replace_schema_metadata({ROWS: batch.column(place).to_numpy().tobytes()})
 
 
 def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> TableReader:
@@ -222,7 +217,7 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
     for path in left:
         options.found.file = PurePath(path).name
         schema, batches = _open(path, options, stack)
-        names = names or [name for name in schema.names if name != ROW]
+        names = names or schema.names
         _check_same(names, schema, paths[0], path)
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is not None:
@@ -251,7 +246,7 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
 
 
 def _check_same(names: list[str], found: Any, first: str, path: str) -> None:
-    different = sorted(set(names) ^ {name for name in found.names if name != ROW})
+    different = sorted(set(names) ^ set(found.names))
     if different:
         raise TableError(
             f"Files that are one table must have the same columns; {path} differs from {first} in "
@@ -310,7 +305,12 @@ def _format_within(path: str) -> str:
     if not path.lower().endswith(".zip"):
         with locations.reading(path):
             os.stat(path)
-        raise locations.refuse_name(path)
+        raise TableError(
+            f"The name {path} does not tell its format. Use {', '.join(locations.SUFFIXES)} (text "
+            f"also with .gz; to read also {', '.join(locations.PACKED[1:])} and "
+            f"{', '.join(locations.READ_ONLY_SUFFIXES)}), or pass `format` (--format): "
+            f"{', '.join(locations.FORMATS)}."
+        )
     found = locations.find_format(locations.zip_member(path), None, to_read=True)
     if found not in locations.TEXT_FORMATS:
         raise TableError(f"{path} holds no text (CSV, TSV, JSON). Unpack it first.")

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, as_arrow, column_of, names_of, pa, pc, take_columns
+from boreod.tables.arrow import (
+    TableError,
+    as_arrow,
+    as_mask,
+    column_of,
+    names_of,
+    pa,
+    pc,
+    take_columns,
+)
 from boreod.tables.cells import as_numbers
 from boreod.tables.preparing.preparation import Preparation
 from boreod.tables.reading.blocks import check_columns
@@ -110,15 +119,16 @@ def read_numbers(preparation: Any, batch: Any, first_row: int) -> NDArray:
     names = preparation.names_
     batch = with_names_of_fit(preparation, batch)
     check_columns(names, batch.schema.names, "The table", names)
-    columns = [as_numbers(column_of(batch, name), name, "number", first_row) for name in names]
-    return np.column_stack(columns)
+    return np.column_stack(
+        [as_numbers(column_of(batch, name), name, "number", first_row) for name in names]
+    )
 
 
 def find_missing(preparation: Any, batch: Any) -> NDArray:
     """Return which cells of a batch of plain numbers are empty."""
     batch = with_names_of_fit(preparation, batch)
-    columns = [pc.is_null(column_of(batch, n), nan_is_null=True) for n in preparation.names_]
-    return np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])
+    columns = [column_of(batch, name) for name in preparation.names_]
+    return np.column_stack([as_mask(pc.is_null(c, nan_is_null=True)) for c in columns])
 
 
 def with_names_of_fit(preparation: Any, batch: Any) -> Any:

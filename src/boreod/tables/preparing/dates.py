@@ -123,11 +123,8 @@ def read_moments(
         present = is_filled(words)
         what = DateForm(form).what
     else:
-        if pa.types.is_integer(column.type):
-            # Float64 cannot represent every nanosecond. That does not matter here.
-            values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        else:
-            values = as_numbers(column, name, "number", first_row)
+        # Float64 cannot represent every nanosecond. That does not matter here.
+        values = as_numbers(column, name, "number", first_row)
         clock = instant = _from_numbers(values, form)
         present = ~np.isnan(values)
     with np.errstate(invalid="ignore"):

@@ -132,10 +132,8 @@ class Preparation:
         check_names(table.column_names, "the table")
         ids = as_names(ids, table.column_names)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
-        results = []
-        if keep is None:
-            found = find_results(table.column_names, label)
-            results = [name for name in found if roles[name] == "used"]
+        found = find_results(table.column_names, label) if keep is None else []
+        results = [name for name in found if roles[name] == "used"]
         roles |= dict.fromkeys(results, RESULT)
         since = found_in(table.schema)
         made = [one.name for one in since]

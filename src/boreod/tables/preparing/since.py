@@ -71,11 +71,10 @@ def found_in(schema: Any) -> list[Since]:
 
 def add_to_table(table: Any, asked: Asked) -> Any:
     """Return a whole table with the new columns that are asked for."""
-    batches = table.combine_chunks().to_batches()
-    wanted = as_list(asked)
-    if not batches or not wanted:
+    if not as_list(asked):
         return table
-    schema, made = add_to_batches(table.schema, iter(batches), wanted)
+    batches = table.combine_chunks().to_batches()
+    schema, made = add_to_batches(table.schema, iter(batches), asked)
     return pa.Table.from_batches(list(made), schema)
 
 

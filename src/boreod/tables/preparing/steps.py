@@ -314,11 +314,13 @@ class LevelStep(Step):
         # A stored level takes 16 bytes in addition to its letters.
         sizes = np.cumsum([len(self.levels[i].encode()) + 16 for i in order])
         kept = np.sort(order[sizes <= most_bytes]).tolist()
-        lists = {name: getattr(self, name) for name in ("levels", "counts", "outliers", "known")}
-        chosen: dict[str, Any] = {
-            name: [values[i] for i in kept] for name, values in lists.items() if values
-        }
-        return replace(self, **chosen)
+        return replace(
+            self,
+            levels=[self.levels[i] for i in kept],
+            counts=[self.counts[i] for i in kept],
+            outliers=[self.outliers[i] for i in kept if self.outliers],
+            known=[self.known[i] for i in kept if self.known],
+        )
 
     def _put(self, result: NDArray, columns: list[NDArray], words: Any) -> NDArray:
         """Write columns; a missing word gets the median frequency and the odds 0."""

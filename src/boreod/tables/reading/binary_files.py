@@ -220,8 +220,11 @@ def _local_names(folder: str) -> list[str]:
             if real not in seen and name[0] not in "._":
                 folders.append(name)
                 seen.add(real)
-        shown = [os.path.join(parent, name) for name in files if name[0] not in "._"]
-        names += [os.path.relpath(path, folder).replace(os.sep, "/") for path in shown]
+        names += [
+            os.path.relpath(os.path.join(parent, name), folder).replace(os.sep, "/")
+            for name in files
+            if name[0] not in "._"
+        ]
     return names
 
 
@@ -241,10 +244,9 @@ def _is_wanted(name: PurePosixPath) -> bool:
 
 
 def _keys(name: PurePosixPath) -> dict[str, str | None]:
-    pairs = (part.partition("=") for part in name.parts[:-1])
     return {
         unquote(key): None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
-        for key, between, value in pairs
+        for key, between, value in (part.partition("=") for part in name.parts[:-1])
         if key and between
     }
 

@@ -27,9 +27,7 @@ from boreod.validation import LARGEST
 
 # Rows of a block, in formats that are read row by row.
 BLOCK_ROWS = 10_000
-# If rows are left out, a column of this name has the numbers of the others.
-ROW = "\0row"
-# The metadata of a batch have the same numbers under this name.
+# If rows are left out, the metadata of a batch hold the numbers of its rows under this name.
 ROWS = b"boreod.rows"
 # Large numbers have a large exponent or many digits.
 LARGE = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"
@@ -294,14 +292,10 @@ def _checked(
                 wrong |= bad | large
             batch = pa.RecordBatch.from_arrays(columns, schema=schema)
             if found.policy == "drop":
-                numbers = np.arange(found.seen + 1, found.seen + 1 + len(wrong))
-                found.seen += len(wrong)
-                found.rows += int(wrong.sum())
-                batch = batch.append_column(ROW, pa.array(numbers)).filter(pa.array(~wrong))
+                found.leave_out(wrong)
+                batch = batch.filter(pa.array(~wrong))
             yield batch
 
-    if found.policy == "drop":
-        return schema.append(pa.field(ROW, pa.int64())), batches()
     return schema, batches()
 
 

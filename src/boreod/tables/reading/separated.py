@@ -149,10 +149,9 @@ def _find_layout(head: bytes, shown: str, given: str | None, header: int | None)
         return Layout(separator, names, bool(before), len(before))
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(records[place])]
     unnamed = frozenset(i for i, cell in enumerate(records[place]) if not cell.strip())
-    last = found[place][2]
-    above = islice(io.StringIO(text, newline=""), last)
-    size = sum(len(line.encode()) for line in above) + len(before)
-    return Layout(separator, names, last + bool(before), size, unnamed, records[:place])
+    lines = found[place][2] + bool(before)
+    above = "".join(islice(io.StringIO(before + text, newline=""), lines))
+    return Layout(separator, names, lines, len(above.encode()), unnamed, records[:place])
 
 
 def _records(text: TextIO, separator: str) -> Iterator[Record]:
