@@ -24,6 +24,7 @@ MISSING = (
 )
 # These words stand for missing numbers, and say nothing about the other cells.
 PLACEHOLDERS = (
+    *(word.lower() for word in MISSING),
     *("-", "--", "---", ".", "..", "...", "?", "??", "???", "*", "n.a.", "n.a", "n. a.", "na"),
     *("k.a.", "k. a.", "#n/a", "#null!", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "nil"),
     *("missing", "unknown", "unk", "undefined", "not available", "not applicable", "no data"),
@@ -267,8 +268,7 @@ def _plain_letters(column: Any) -> Any:
 
 def is_placeholder(cells: Any) -> Any:
     """Return which trimmed cells of text stand for a missing value."""
-    words = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
-    return pc.is_in(pc.utf8_lower(cells), value_set=words)
+    return pc.is_in(pc.utf8_lower(cells), value_set=pa.array(PLACEHOLDERS))
 
 
 def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:

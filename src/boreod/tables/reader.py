@@ -18,7 +18,6 @@ from boreod.tables.arrow import (
     as_arrow,
     as_names,
     kind_of,
-    leave_out,
     pa,
     pc,
     rebatch,
@@ -28,11 +27,18 @@ from boreod.tables.preparing.labels import LabelSource
 from boreod.tables.preparing.since import add_to_batches, as_list
 from boreod.tables.reading import locations
 from boreod.tables.reading.binary_files import find_text_files, open_arrow, open_parquet
-from boreod.tables.reading.blocks import ROWS, Options, ReadOptions, Typed, find_rules
+from boreod.tables.reading.blocks import (
+    ROWS,
+    Options,
+    ReadOptions,
+    Typed,
+    check_same,
+    find_rules,
+)
 from boreod.tables.reading.databases import open_duckdb, open_sqlite, open_workbook
 from boreod.tables.reading.json_lines import open_json_lines
 from boreod.tables.reading.separated import open_separated
-from boreod.text import listed, shorten, suggest
+from boreod.text import shorten, suggest
 
 FilePath = str | os.PathLike[str]
 
@@ -218,7 +224,7 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
         options.found.file = PurePath(path).name
         schema, batches = _open(path, options, stack)
         names = names or schema.names
-        _check_same(names, schema, paths[0], path)
+        check_same(names, schema.names, paths[0], path)
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is not None:
             rules = find_rules(first, options)
@@ -234,25 +240,16 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
             options.found.file = PurePath(path).name
             with ExitStack() as own:
                 found, others = _open(path, same, own)
-                _check_same(names, found, paths[0], path)
+                check_same(names, found.names, paths[0], path)
                 for batch in others:
                     yield _cast(batch, schema, path)
         for name in as_names(options.drop, list(options.met)):
             if name not in options.met:
-                close = suggest(name, names)
-                raise TableError(f"No file has a column {shorten(name)} to drop. {close}")
+                raise TableError(
+                    f"No file has a column {shorten(name)} to drop. {suggest(name, names)}"
+                )
 
     return schema, all_batches()
-
-
-def _check_same(names: list[str], found: Any, first: str, path: str) -> None:
-    different = sorted(set(names) ^ set(found.names))
-    if different:
-        raise TableError(
-            f"Files that are one table must have the same columns; {path} differs from {first} in "
-            f"{listed(different, 5)}. Leave the file out, or these columns "
-            f"({leave_out(*different[:5])})."
-        )
 
 
 def _cast(batch: Any, schema: Any, path: str) -> Any:

@@ -203,12 +203,12 @@ def _decide_text(words: Any, asked: Question) -> Decision:
         found = _decide_date(words, DateStep(asked.name, "text", written.form), how)
         if not written.in_doubt:
             return found
-        doubt = (
-            f"Column {shorten(asked.name)} may have days or months first, as in "
+        return replace(
+            found,
+            note=f"Column {shorten(asked.name)} may have days or months first, as in "
             f"{shorten(present[0].as_py())}; days are taken. If months are first, write dates "
-            "as 2024-01-31."
+            "as 2024-01-31.",
         )
-        return replace(found, note=doubt)
     if isinstance(written, DateForm):
         day, month = find_contradiction(words)
         raise TableError(
@@ -247,8 +247,10 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
         levels = sorted(counted.field("values").filter(pa.array(frequent)).to_pylist())
         pooled = len(counts) - len(levels)
         rare = f"; {pooled} rare one{'s' * (pooled > 1)} pooled" if pooled else ""
-        category = CategoryStep(asked.name, "text", levels, pooled > 0, marked=missing > 0)
-        return Decision(category, f"{count_of(len(levels), 'level')}{rare}{marked}")
+        return Decision(
+            CategoryStep(asked.name, "text", levels, pooled > 0, marked=missing > 0),
+            f"{count_of(len(levels), 'level')}{rare}{marked}",
+        )
     step = learn_levels(words, asked.name, asked.targets, missing > 0)
     if not step.names:
         return _leave_out(asked.name, f"its {len(counts)} words are equally frequent")

@@ -307,15 +307,12 @@ class Answers:
 
     def apply(self, words: Any, keys: list[str | None]) -> Any:
         """Return labels of rows: the answers, and the old labels where there is no answer."""
-        result = words.to_pylist()
-        for row, key in enumerate(keys):
-            if key is not None and key in self.given:
-                self.met.add(key)
-                before = result[row]
-                result[row] = self.given[key][-1]
-                if before is not None and _canonical(before) != _canonical(result[row]):
-                    self.changed += 1
-        return pa.array(result, pa.string())
+        self.met |= self.given.keys() & set(keys)
+        new = [self.given[key][-1] if key in self.given else None for key in keys]
+        pairs = zip(words.to_pylist(), new, strict=True)
+        both = [pair for pair in pairs if None not in pair]
+        self.changed += sum(_canonical(old) != _canonical(given) for old, given in both)
+        return pc.coalesce(pa.array(new, pa.string()), words)
 
     def note(self, shown: str) -> str:
         """Return a sentence about the answers."""

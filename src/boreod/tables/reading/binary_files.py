@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from boreod.tables.arrow import TableError, fs, pa, parquet, plain_batch, plain_schema
 from boreod.tables.cells import TYPES, declared_kind, find_kind, to_kind
-from boreod.tables.reading.blocks import Options, Typed, cleaned
+from boreod.tables.reading.blocks import Options, Typed, check_same, cleaned
 from boreod.tables.reading.locations import (
     STANDARD,
     SUFFIXES,
@@ -29,7 +29,7 @@ from boreod.tables.reading.locations import (
     open_bytes,
     reading,
 )
-from boreod.text import listed, shorten
+from boreod.text import shorten
 
 PARQUET = "a Parquet file"
 
@@ -144,20 +144,15 @@ def read_footer(options: Options, member: Member) -> Footer:
 
 def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
     """Return one schema for all files, with types that hold all values; refuse other columns."""
-    names = set(footers[0].schema.names)
+    first = members[0].place.shown
     for footer, member in zip(footers, members, strict=True):
-        if set(footer.schema.names) != names:
-            differing = listed(sorted(names ^ set(footer.schema.names)), 5)
-            raise TableError(
-                f"All files of a folder must have the same columns; {member.place.shown} differs "
-                f"from {members[0].place.shown} in {differing}. Move it elsewhere."
-            )
+        check_same(footers[0].schema.names, footer.schema.names, first, member.place.shown)
     try:
         return pa.unify_schemas([f.schema for f in footers], promote_options="permissive")
     except pa.ArrowException as error:
         raise TableError(
             f"Files of one folder must have columns of the same types, unlike those of "
-            f"{PurePosixPath(members[0].place.shown).parent}: {str(error).splitlines()[0]}."
+            f"{PurePosixPath(first).parent}: {str(error).splitlines()[0]}."
         ) from None
 
 

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import Names, TableError, as_mask, as_names, check_names, pa, pc
+from boreod.tables.arrow import (
+    Names,
+    TableError,
+    as_mask,
+    as_names,
+    check_names,
+    leave_out,
+    pa,
+    pc,
+)
 from boreod.tables.cells import (
     TYPES,
     BadCells,
@@ -168,6 +177,17 @@ def check_columns(
         )
     for name in missing:
         raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
+
+
+def check_same(names: Iterable[str], found: Iterable[str], first: str, path: str) -> None:
+    """Refuse a file whose columns differ from those of the first file of a table."""
+    different = sorted(set(names) ^ set(found))
+    if different:
+        raise TableError(
+            f"Files that are one table must have the same columns; {path} differs from {first} in "
+            f"{listed(different, 5)}. Leave the file out, or these columns "
+            f"({leave_out(*different[:5])})."
+        )
 
 
 def rows_after(before: int) -> Where:
