@@ -2,6 +2,7 @@
 
 import os
 import threading
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
-from boreod.parallel import dask_engine
-from boreod.tables import TableError, write_batches
+from boreod.parallel import Progress, dask_engine
+from boreod.tables import TableError, training, write_batches
 from boreod.tables.training import (
     Roles,
-    Wishes,
     name_source,
     prepare_training,
     read_training_rows,
@@ -23,6 +23,11 @@ from boreod.tables.training import (
     warn_of_copies,
 )
 
+Wishes = partial(
+    training.Wishes,
+    check_memory=lambda rows, size: None,
+    progress=partial(Progress, total=None, wanted=False),
+)
 ROLES = Roles(label="fraud", ids="id")
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.text import shorten
+from boreod.text import listed, shorten
 
 try:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -93,6 +93,17 @@ def check_names(names: list[str], shown: str, places: list[int] | None = None) -
                 f"out ({leave_out(name)})."
             )
         seen[name] = position
+
+
+def check_same(names: Iterable[str], found: Iterable[str], first: str, path: str) -> None:
+    """Refuse a file whose columns differ from those of the first file of a table."""
+    different = sorted(set(names) ^ set(found))
+    if different:
+        raise TableError(
+            f"Files that are one table must have the same columns; {path} differs from {first} in "
+            f"{listed(different, 5)}. Leave the file out, or these columns "
+            f"({leave_out(*different[:5])})."
+        )
 
 
 def as_names(names: Names, known: list[str]) -> tuple[str, ...]:

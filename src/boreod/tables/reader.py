@@ -17,6 +17,7 @@ from boreod.tables.arrow import (
     TableError,
     as_arrow,
     as_names,
+    check_same,
     kind_of,
     pa,
     pc,
@@ -25,16 +26,8 @@ from boreod.tables.arrow import (
 from boreod.tables.cells import BadCells
 from boreod.tables.preparing.labels import LabelSource
 from boreod.tables.preparing.since import add_to_batches, as_list
-from boreod.tables.reading import locations
+from boreod.tables.reading import blocks, locations
 from boreod.tables.reading.binary_files import find_text_files, open_arrow, open_parquet
-from boreod.tables.reading.blocks import (
-    ROWS,
-    Options,
-    ReadOptions,
-    Typed,
-    check_same,
-    find_rules,
-)
 from boreod.tables.reading.databases import open_duckdb, open_sqlite, open_workbook
 from boreod.tables.reading.json_lines import open_json_lines
 from boreod.tables.reading.separated import open_separated
@@ -56,7 +49,9 @@ class TableReader(AbstractContextManager["TableReader"]):
         The pyarrow schema that all batches have.
     """
 
-    def __init__(self, path: str, opened: Typed, options: Options, stack: ExitStack) -> None:
+    def __init__(
+        self, path: str, opened: blocks.Typed, options: blocks.Options, stack: ExitStack
+    ) -> None:
         self.path = path
         self.schema, batches = opened
         self.columns = tuple(Column(field.name, kind_of(field.type)) for field in self.schema)
@@ -80,7 +75,7 @@ class TableReader(AbstractContextManager["TableReader"]):
             last = batch
             if self._found.policy == "drop":
                 own, self._found.kept = np.split(self._found.kept, [batch.num_rows])
-                last = batch.replace_schema_metadata({ROWS: own.tobytes()})
+                last = batch.replace_schema_metadata({blocks.ROWS: own.tobytes()})
             yield last
         advice = " `bad_cells` (--bad-cells): drop leaves the rows out, error stops."
         for note in (self._found.note(advice), _total_note(last, self._found.total)):
@@ -165,7 +160,7 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     Column(name='amount', type='number') Column(name='country', type='text')
     {'amount': None, 'country': 'NA'}
     """
-    asked = ReadOptions(**options)
+    asked = blocks.ReadOptions(**options)
     columns = None if asked.columns is None else tuple(asked.columns)
     labels = asked.labels
     has_answers = labels is not None and labels.answers is not None
@@ -177,7 +172,7 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
         "optional": (labels.label,) if has_answers else (),
         "found": BadCells(asked.bad_cells),
     }
-    how = Options(**{**vars(asked), **settled})
+    how = blocks.Options(**{**vars(asked), **settled})
     name = locations.several(path) if isinstance(path, list | tuple) else os.fspath(path)
     stack = ExitStack()
     try:
@@ -200,7 +195,7 @@ def read_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
         return reader.read_all()
 
 
-def _open_source(path: str, options: Options, stack: ExitStack) -> Typed:
+def _open_source(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open a file, a folder, standard input, or several of these as one table."""
     paths = locations.expand(path)
     if len(paths) == 1 and os.path.isdir(paths[0]):
@@ -210,7 +205,7 @@ def _open_source(path: str, options: Options, stack: ExitStack) -> Typed:
     return _open_several(paths, options, stack)
 
 
-def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed:
+def _open_several(paths: list[str], options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open files that have the same columns; the first one with rows decides their types.
 
     Columns to drop need not be in all of them.
@@ -227,7 +222,7 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
         check_same(names, schema.names, paths[0], path)
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is not None:
-            rules = find_rules(first, options)
+            rules = blocks.find_rules(first, options)
             batches = chain([first], batches)
             break
     kinds = {name: rules.get(name, kind_of(schema.field(name).type)) for name in names}
@@ -264,7 +259,7 @@ def _cast(batch: Any, schema: Any, path: str) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _open(path: str, options: Options, stack: ExitStack) -> Typed:
+def _open(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open a file, a folder of Parquet files, or standard input."""
     found = locations.find_format(path, options.format, to_read=True)
     if locations.is_address(path) or os.path.isdir(path):
@@ -314,7 +309,9 @@ def _format_within(path: str) -> str:
     return found
 
 
-def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
+def _open_text(
+    path: str, found: str | None, options: blocks.Options, stack: ExitStack
+) -> blocks.Typed:
     source = stack.enter_context(locations.TextSource(path, options.encoding, stack))
     if found is None:
         found = "jsonl" if source.head().lstrip().startswith((b"{", b"[")) else "csv"

@@ -9,16 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import (
-    TableError,
-    as_arrow,
-    as_mask,
-    column_of,
-    names_of,
-    pa,
-    pc,
-    take_columns,
-)
+from boreod.tables.arrow import TableError, as_arrow, column_of, names_of, pa, pc, take_columns
 from boreod.tables.cells import as_numbers
 from boreod.tables.preparing.preparation import Preparation
 from boreod.tables.reading.blocks import check_columns
@@ -128,7 +119,7 @@ def find_missing(preparation: Any, batch: Any) -> NDArray:
     """Return which cells of a batch of plain numbers are empty."""
     batch = with_names_of_fit(preparation, batch)
     columns = [column_of(batch, name) for name in preparation.names_]
-    return np.column_stack([as_mask(pc.is_null(c, nan_is_null=True)) for c in columns])
+    return np.column_stack([pc.is_null(column, nan_is_null=True) for column in columns])
 
 
 def with_names_of_fit(preparation: Any, batch: Any) -> Any:

@@ -57,12 +57,16 @@ class Roles:
     inlier_label: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Wishes:
     """What a learner wants from a training table.
 
     Attributes
     ----------
+    check_memory
+        Gets the numbers of rows and bytes that were read so far; raises if they are too many.
+    progress
+        Makes a context manager from a title; its ``advance`` is called for each batch.
     assume
         Whether unlabelled rows count as the code 0, so that labels may be few or none.
     outlier_label
@@ -70,20 +74,16 @@ class Wishes:
     sample
         Returns the rows to learn from, in ascending order, given the codes of all rows; None for
         all rows. Without such a function, labels need not be read first.
-    check_memory
-        Gets the numbers of rows and bytes that were read so far; raises if they are too many.
-    progress
-        Makes a context manager from a title; its ``advance`` is called for each batch.
     collections
         Functions for tables in partitions: ``is_collection``, ``count_rows`` and ``gather_rows``
         of ``boreod.parallel.dask_engine``. None if there are no such tables.
     """
 
+    check_memory: Callable[[int, int], None]
+    progress: Callable[[str], Any]
     assume: bool = True
     outlier_label: Any = None
     sample: Callable[[NDArray], NDArray | None] | None = None
-    check_memory: Callable[[int, int], None] | None = None
-    progress: Callable[[str], Any] | None = None
     collections: Any = None
 
     def is_collection(self, table: Any) -> bool:
@@ -395,8 +395,7 @@ def _read_rows(
             numbers.append(own)
             kept_rows += found.num_rows
             kept_bytes += found.nbytes
-            if wishes.check_memory is not None:
-                wishes.check_memory(kept_rows, kept_bytes)
+            wishes.check_memory(kept_rows, kept_bytes)
             seen += batch.num_rows
         schema = reader.schema
     if not seen:
@@ -417,9 +416,6 @@ def _read_rows(
 
 def _watched(reader: Any, title: str, wishes: Wishes) -> Any:
     """Yield the batches of a reader, and show the progress."""
-    if wishes.progress is None:
-        yield from reader
-        return
     with wishes.progress(title) as progress:
         for batch in reader:
             yield batch

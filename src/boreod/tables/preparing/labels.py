@@ -309,9 +309,10 @@ class Answers:
         """Return labels of rows: the answers, and the old labels where there is no answer."""
         self.met |= self.given.keys() & set(keys)
         new = [self.given[key][-1] if key in self.given else None for key in keys]
-        pairs = zip(words.to_pylist(), new, strict=True)
-        both = [pair for pair in pairs if None not in pair]
-        self.changed += sum(_canonical(old) != _canonical(given) for old, given in both)
+        self.changed += sum(
+            before is not None and given is not None and _canonical(before) != _canonical(given)
+            for before, given in zip(words.to_pylist(), new, strict=True)
+        )
         return pc.coalesce(pa.array(new, pa.string()), words)
 
     def note(self, shown: str) -> str:

@@ -87,10 +87,9 @@ def find_leaks(
         what = f"alone tells all outliers from other rows (AUC {found:.3f})"
         if found == 1.0 and len(np.unique(matrix[chosen, best])) == 2:
             what = "is a copy of the label"
-        is_mark = columns[best][1] == f"{name} is missing"
-        about = (
-            f"Whether column {shorten(name)} is missing" if is_mark else f"Column {shorten(name)}"
-        )
+        about = f"Column {shorten(name)}"
+        if columns[best][1] == f"{name} is missing":
+            about = f"Whether column {shorten(name)} is missing"
         notes.append(
             f"{about} {what}. If it is filled in when somebody knows, rows to come "
             f"will not have it: leave it out ({option('drop', name)})."

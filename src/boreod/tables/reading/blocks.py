@@ -8,28 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import (
-    Names,
-    TableError,
-    as_mask,
-    as_names,
-    check_names,
-    leave_out,
-    pa,
-    pc,
-)
-from boreod.tables.cells import (
-    TYPES,
-    BadCells,
-    Kind,
-    Rule,
-    Where,
-    declared_kind,
-    find_kind,
-    find_rule,
-    to_kind,
-    with_nulls,
-)
+from boreod.tables import cells
+from boreod.tables.arrow import Names, TableError, as_mask, as_names, check_names, pa, pc
 from boreod.tables.number_formats import CODE, NumberFormat, parse
 from boreod.text import listed, renamed_hint, shorten, suggest
 from boreod.validation import LARGEST
@@ -43,10 +23,10 @@ LARGE = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"
 # A pyarrow schema, and the record batches to come.
 Typed = tuple[Any, Iterator[Any]]
 # Rows as Python columns or as a record batch, and the place of each of these rows.
-Values = tuple[dict[str, list[Any]], Where]
-Block = tuple[Any, Where]
+Values = tuple[dict[str, list[Any]], cells.Where]
+Block = tuple[Any, cells.Where]
 # A column, its bad cells, and what it holds.
-Converted = tuple[Any, NDArray, Kind]
+Converted = tuple[Any, NDArray, cells.Kind]
 
 
 @dataclass(frozen=True)
@@ -100,7 +80,7 @@ class ReadOptions:
     header: bool | int | None = None
     encoding: str | None = None
     decimal: str | None = None
-    types: Mapping[str, str | Rule] | None = None
+    types: Mapping[str, str | cells.Rule] | None = None
     columns: Iterable[str] | None = None
     since: Any = ()
     drop: Names = ()
@@ -116,10 +96,10 @@ class ReadOptions:
                 f"`batch_rows` must be a whole number from 1 on; got {self.batch_rows!r}."
             )
         for name, kind in (self.types or {}).items():
-            if kind not in TYPES and not isinstance(kind, Rule):
+            if kind not in cells.TYPES and not isinstance(kind, cells.Rule):
                 raise TableError(
-                    f"The type of a column must be one of {', '.join(TYPES)}; got {kind!r} for "
-                    f"{shorten(name)}."
+                    f"The type of a column must be one of {', '.join(cells.TYPES)}; got {kind!r} "
+                    f"for {shorten(name)}."
                 )
         if self.decimal not in (".", ",", None):
             raise TableError(f"`decimal` (--decimal) must be . or , and not {self.decimal!r}.")
@@ -129,7 +109,7 @@ class ReadOptions:
 class Options(ReadOptions):
     """Options for the reader of a single format, and what it finds."""
 
-    types: Mapping[str, str | Rule] = field(default_factory=dict)
+    types: Mapping[str, str | cells.Rule] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     computed: tuple[str, ...] | None = ()
@@ -137,7 +117,7 @@ class Options(ReadOptions):
     optional: tuple[str, ...] = ()
     # Columns to drop that were found in some file.
     met: set[str] = field(default_factory=set)
-    found: BadCells = field(default_factory=BadCells)
+    found: cells.BadCells = field(default_factory=cells.BadCells)
 
     def chosen(self, known: list[str], shown: str) -> list[int]:
         """Return the places of the columns to read; the others may have any names.
@@ -179,18 +159,7 @@ def check_columns(
         raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
 
 
-def check_same(names: Iterable[str], found: Iterable[str], first: str, path: str) -> None:
-    """Refuse a file whose columns differ from those of the first file of a table."""
-    different = sorted(set(names) ^ set(found))
-    if different:
-        raise TableError(
-            f"Files that are one table must have the same columns; {path} differs from {first} in "
-            f"{listed(different, 5)}. Leave the file out, or these columns "
-            f"({leave_out(*different[:5])})."
-        )
-
-
-def rows_after(before: int) -> Where:
+def rows_after(before: int) -> cells.Where:
     """Return a function that names a row of a block, given how many rows came before the block."""
     return lambda row: f"Row {before + row + 1}"
 
@@ -203,15 +172,15 @@ def from_values(blocks: Iterator[Values], options: Options) -> Typed:
     for name, column in zip(values, first.columns, strict=True):
         came_as = set(map(type, values[name])) - {type(None)}
         if name in options.types:
-            kinds[name] = declared_kind(options.types[name])
+            kinds[name] = cells.declared_kind(options.types[name])
         elif came_as == {bool}:
-            kinds[name] = Kind("boolean")
+            kinds[name] = cells.Kind("boolean")
         else:
             # Long numbers are codes.
-            kinds[name] = find_kind(column, options.decimal if str in came_as else None)
+            kinds[name] = cells.find_kind(column, options.decimal if str in came_as else None)
             if str in came_as <= {str, bool}:
                 rule = NumberFormat() if kinds[name] == ("number", None) else kinds[name].rule
-                kinds[name] = Kind("text", rule)
+                kinds[name] = cells.Kind("text", rule)
     rest = ((_to_text(own), at) for own, at in blocks)
     return typed(chain([(first, where)], rest), kinds, options)
 
@@ -226,13 +195,13 @@ def _to_text(values: dict[str, list[Any]]) -> Any:
     return pa.RecordBatch.from_arrays(columns, list(values))
 
 
-def typed(blocks: Iterable[Block], kinds: dict[str, Kind], options: Options) -> Typed:
+def typed(blocks: Iterable[Block], kinds: dict[str, cells.Kind], options: Options) -> Typed:
     """Return a table from blocks of text, given what its columns hold."""
-    schema = pa.schema([(name, TYPES[kind.type]) for name, kind in kinds.items()])
+    schema = pa.schema([(name, cells.TYPES[kind.type]) for name, kind in kinds.items()])
 
     def convert(name: str, column: Any) -> Converted:
         kind = kinds[name]
-        found, bad = to_kind(column, kind)
+        found, bad = cells.to_kind(column, kind)
         if kind == ("number", None) and name not in options.types:
             # Codes would lose digits as numbers.
             bad = bad | as_mask(pc.match_substring_regex(column, CODE))
@@ -246,7 +215,7 @@ def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
 
     Bad cells hold text that does not follow the rule of its column, or infinite numbers.
     """
-    rules: dict[str, Rule] = {}
+    rules: dict[str, cells.Rule] = {}
 
     def blocks() -> Iterator[Block]:
         rows = 0
@@ -258,25 +227,25 @@ def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
 
     def convert(name: str, column: Any) -> Converted:
         if name in rules:
-            return column, rules[name].find_bad(column), Kind("number", rules[name])
+            return column, rules[name].find_bad(column), cells.Kind("number", rules[name])
         if pa.types.is_floating(column.type):
-            return column, as_mask(pc.is_inf(column)), Kind("number")
-        return column, np.zeros(len(column), bool), Kind("number")
+            return column, as_mask(pc.is_inf(column)), cells.Kind("number")
+        return column, np.zeros(len(column), bool), cells.Kind("number")
 
     return _checked(schema, blocks(), convert, options)
 
 
-def find_rules(batch: Any, options: Options) -> dict[str, Rule]:
+def find_rules(batch: Any, options: Options) -> dict[str, cells.Rule]:
     """Return the rules of columns of text that hold numbers or dates."""
-    rules: dict[str, Rule] = {}
+    rules: dict[str, cells.Rule] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_string(column.type):
             rule: Any = options.types.get(name)
             if rule is None:
-                rule = find_rule(column, options.decimal)
+                rule = cells.find_rule(column, options.decimal)
             elif rule == "number":
                 rule = NumberFormat()
-            if isinstance(rule, Rule):
+            if isinstance(rule, cells.Rule):
                 rules[name] = rule
     return rules
 
@@ -308,7 +277,7 @@ def _checked(
                 if options.computed is None or name in options.computed:
                     large = _find_large(column, kind.rule)
                 found.add(table.column(name), bad, name, where, kind.what, large)
-                columns.append(with_nulls(column, bad | large))
+                columns.append(cells.with_nulls(column, bad | large))
                 wrong |= bad | large
             batch = pa.RecordBatch.from_arrays(columns, schema=schema)
             if found.policy == "drop":
@@ -319,7 +288,7 @@ def _checked(
     return schema, batches()
 
 
-def _find_large(column: Any, rule: Rule | None) -> NDArray:
+def _find_large(column: Any, rule: cells.Rule | None) -> NDArray:
     """Return which numbers of a column are finite, and too large to compute with."""
     if pa.types.is_floating(column.type):
         values = column.to_numpy(zero_copy_only=False)
