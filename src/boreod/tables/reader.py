@@ -26,11 +26,7 @@ from boreod.tables.arrow import (
 from boreod.tables.cells import BadCells
 from boreod.tables.preparing.labels import LabelSource
 from boreod.tables.preparing.since import add_to_batches, as_list
-from boreod.tables.reading import blocks, locations
-from boreod.tables.reading.binary_files import find_text_files, open_arrow, open_parquet
-from boreod.tables.reading.databases import open_duckdb, open_sqlite, open_workbook
-from boreod.tables.reading.json_lines import open_json_lines
-from boreod.tables.reading.separated import open_separated
+from boreod.tables.reading import binary_files, blocks, databases, json_lines, locations, separated
 from boreod.text import shorten, suggest
 
 FilePath = str | os.PathLike[str]
@@ -199,7 +195,7 @@ def _open_source(path: str, options: blocks.Options, stack: ExitStack) -> blocks
     """Open a file, a folder, standard input, or several of these as one table."""
     paths = locations.expand(path)
     if len(paths) == 1 and os.path.isdir(paths[0]):
-        paths = find_text_files(paths[0], options.format) or paths
+        paths = binary_files.find_text_files(paths[0], options.format) or paths
     if len(paths) == 1:
         return _open(paths[0], options, stack)
     return _open_several(paths, options, stack)
@@ -283,10 +279,14 @@ def _open(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
             f"{locations.show_place(path)} is {what}. Leave it out."
         )
     if found == "parquet":
-        return open_parquet(path, options)
+        return binary_files.open_parquet(path, options)
     if found == "xlsx":
-        return open_workbook(path, options)
-    openers = {"arrow": open_arrow, "duckdb": open_duckdb, "sqlite": open_sqlite}
+        return databases.open_workbook(path, options)
+    openers = {
+        "arrow": binary_files.open_arrow,
+        "duckdb": databases.open_duckdb,
+        "sqlite": databases.open_sqlite,
+    }
     if found in openers:
         return openers[found](path, options, stack)
     return _open_text(path, found, options, stack)
@@ -316,7 +316,7 @@ def _open_text(
     if found is None:
         found = "jsonl" if source.head().lstrip().startswith((b"{", b"[")) else "csv"
     if found == "jsonl":
-        return open_json_lines(source, options)
+        return json_lines.open_json_lines(source, options)
     if found == "tsv" and options.separator is None:
         options = replace(options, separator="\t")
-    return open_separated(source, options)
+    return separated.open_separated(source, options)

@@ -22,8 +22,7 @@ from boreod.tables.arrow import Names, TableError, as_arrow, names_of, pa, take_
 from boreod.tables.preparing.labels import label_options, read_label_batches, read_label_column
 from boreod.tables.preparing.since import add_to_table
 from boreod.tables.reader import open_table, settle_labels
-from boreod.tables.reading.blocks import Options, row_numbers
-from boreod.tables.reading.locations import BETWEEN, STANDARD, can_read_again, show_place
+from boreod.tables.reading import blocks, locations
 from boreod.tables.rows import TableRows
 from boreod.text import count_of, listed, shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
@@ -146,7 +145,7 @@ def read_training_rows(
         table = _read_frame(source, roles.label, wishes, options)
         return _choose_rows(table, y, roles.label, wishes)
     path = os.fspath(source)
-    if wishes.sample is not None and can_read_again(path):
+    if wishes.sample is not None and locations.can_read_again(path):
         codes = _read_codes(path, roles.label, wishes, options)
         rows = wishes.sample(codes)
         table, positions = _read_rows(path, rows, len(codes), wishes, options)
@@ -261,10 +260,10 @@ def name_source(path: str) -> str:
     >>> name_source("s3://key:secret@bucket/payments?region=eu"), name_source("-")
     ('payments', 'standard input')
     """
-    if path == STANDARD:
+    if path == locations.STANDARD:
         return "standard input"
-    first, *more = path.split(BETWEEN)
-    name = Path(show_place(first)).name
+    first, *more = path.split(locations.BETWEEN)
+    name = Path(locations.show_place(first)).name
     return f"{name} and {len(more)} more" if more else name
 
 
@@ -316,7 +315,7 @@ def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str
         if settled is None:
             _check_label(label, known)
         optional = () if settled is None else (settled.label,)
-        wanted = Options(columns=options["columns"], drop=options["drop"], optional=optional)
+        wanted = blocks.Options(columns=options["columns"], drop=options["drop"], optional=optional)
         frame = take_columns(frame, wanted.chosen(known, "the table"))
     if wishes.is_collection(frame):
         return frame
@@ -385,7 +384,7 @@ def _read_rows(
     with open_table(path, **options) as reader:
         for batch in _watched(reader, "reading", wishes):
             found = batch
-            own = row_numbers(batch, seen + 1)
+            own = blocks.row_numbers(batch, seen + 1)
             if wanted is not None:
                 first, last = np.searchsorted(wanted, [seen, seen + batch.num_rows])
                 places = wanted[first:last] - seen
@@ -400,8 +399,8 @@ def _read_rows(
         schema = reader.schema
     if not seen:
         raise TableError(
-            f"{show_place(path)} has columns but no rows: {listed(schema.names, 3)}. A table needs "
-            "rows; if these are no names, say what the file is: `format` (--format)."
+            f"{locations.show_place(path)} has columns but no rows: {listed(schema.names, 3)}. A "
+            "table needs rows; if these are no names, say what the file is: `format` (--format)."
         )
     if expected is not None and seen != expected:
         raise TableError(

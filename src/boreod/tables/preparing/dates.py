@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables import date_forms
+from boreod.tables import cells, date_forms
 from boreod.tables.arrow import TableError, kind_of, pa, pc
-from boreod.tables.cells import as_numbers, as_text, note_bad
 from boreod.tables.preparing.steps import Step
 from boreod.text import shorten
 
@@ -106,19 +105,19 @@ def read_moments(
         return _read_typed(column, name, zone)
     what = "date"
     if form in (*date_forms.FORMS, date_forms.TIME):
-        words = as_text(column, name)
+        words = cells.as_text(column, name)
         clock, instant = date_forms.read_written(words, form)
         present = date_forms.is_filled(words)
         what = date_forms.DateForm(form).what
     else:
         # Float64 cannot represent every nanosecond. That does not matter here.
-        values = as_numbers(column, name, "number", first_row)
+        values = cells.as_numbers(column, name, "number", first_row)
         clock = instant = _from_numbers(values, form)
         present = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         wrong = present & ~((clock >= OLDEST) & (clock <= LATEST))
     date_forms.check_order(column, wrong, form)
-    note_bad(column, wrong, name, first_row, what)
+    cells.note_bad(column, wrong, name, first_row, what)
     return date_forms.Moments(np.where(wrong, np.nan, clock), np.where(wrong, np.nan, instant))
 
 

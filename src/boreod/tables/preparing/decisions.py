@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables import date_forms
+from boreod.tables import cells, date_forms, number_formats
 from boreod.tables.arrow import TableError, kind_of, option, pa, pc
-from boreod.tables.cells import as_text, find_written
-from boreod.tables.number_formats import Ambiguous
 from boreod.tables.preparing import dates, steps
 from boreod.text import count_of, shorten
 
@@ -67,7 +65,7 @@ def decide(column: Any, asked: Question) -> Decision:
     """Decide which step suits a training column of a plain type, or refuse the column."""
     kind = kind_of(column.type)
     if kind == "text":
-        return _decide_text(as_text(column, asked.name), asked)
+        return _decide_text(cells.as_text(column, asked.name), asked)
     if kind == "date or time" and not pa.types.is_duration(column.type):
         form = date_forms.TIME if pa.types.is_time(column.type) else dates.DateStep.form
         step = dates.DateStep(asked.name, "text", form, getattr(column.type, "tz", None))
@@ -79,7 +77,7 @@ def decide(column: Any, asked: Question) -> Decision:
             if EPOCH[0] <= ends[0] / 1e9 <= ends[1] / 1e9 <= EPOCH[1]:
                 step = dates.DateStep(asked.name, "number", form="nanoseconds")
                 return _decide_date(column, step, "nanoseconds since 1970")
-            return _decide_codes(as_text(column, asked.name), asked, "text")
+            return _decide_codes(cells.as_text(column, asked.name), asked, "text")
     if kind == "boolean":
         return _decide_number(steps.numbers_of(column, asked.name, kind), kind, asked)
     # Durations are numbers, too.
@@ -127,11 +125,11 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
     is_whole = bool((present % 1 == 0).all()) and not _is_row_id(present)
     if not is_whole or not _sounds_like(asked.name, CODES, alone=ENTITIES):
         return None
-    words = as_text(column, asked.name)
+    words = cells.as_text(column, asked.name)
     if pc.count_distinct(words).as_py() <= 2:
         return None
     # If all codes are written like numbers, 118 and 118.0 are the same code.
-    alike = words.equals(as_text(pc.cast(column, pa.float64()), asked.name))
+    alike = words.equals(cells.as_text(pc.cast(column, pa.float64()), asked.name))
     return _decide_codes(words, asked, "number" if alike else "text")
 
 
@@ -169,7 +167,7 @@ def _decide_text(words: Any, asked: Question) -> Decision:
     present = words.drop_null()
     if not len(present):
         return _leave_out(asked.name, "all values are missing")
-    written = find_written(words, asked.decimal)
+    written = cells.find_written(words, asked.decimal)
     if isinstance(written, date_forms.DateForm) and written.form:
         others = date_forms.count_others(words, written.form)
         how = f"written {written.form}" + (f", {others} otherwise" if others else "")
@@ -189,7 +187,7 @@ def _decide_text(words: Any, asked: Question) -> Decision:
             f"and with months first, such as {shorten(month)}. Write them as 2024-01-31, or leave "
             f"the column out ({option('drop', asked.name)})."
         )
-    if isinstance(written, Ambiguous):
+    if isinstance(written, number_formats.Ambiguous):
         raise written.question(asked.name)
     if written is None:
         return _decide_words(words, present, asked)

@@ -17,8 +17,7 @@ from urllib.parse import unquote
 
 from boreod.tables.arrow import TableError, check_same, fs, pa, parquet, plain_batch, plain_schema
 from boreod.tables.cells import TYPES, declared_kind, find_kind, to_kind
-from boreod.tables.reading import locations
-from boreod.tables.reading.blocks import Options, Typed, cleaned
+from boreod.tables.reading import blocks, locations
 from boreod.text import shorten
 
 PARQUET = "a Parquet file"
@@ -47,7 +46,7 @@ class Footer:
     added: tuple[str, ...]
 
 
-def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
+def open_arrow(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open an Arrow (Feather) file, in the file or the stream format, or a pipe."""
     kind = "an Arrow or Feather file"
     shown = "standard input" if path == locations.STANDARD else path
@@ -70,10 +69,10 @@ def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
                 batch.validate(full=True)
                 yield plain_batch(batch, schema)
 
-    return cleaned(schema, batches(), options)
+    return blocks.cleaned(schema, batches(), options)
 
 
-def open_parquet(path: str, options: Options) -> Typed:
+def open_parquet(path: str, options: blocks.Options) -> blocks.Typed:
     """Open a Parquet file, or as one table those of a folder in the order of their names."""
     members = find_members(locations.find_place(path), options.types)
     schema = unified_schema(members, [read_footer(options, member) for member in members])
@@ -82,7 +81,7 @@ def open_parquet(path: str, options: Options) -> Typed:
         for member in members:
             yield from read_rows(member, schema, options.batch_rows)
 
-    return cleaned(schema, batches(), options)
+    return blocks.cleaned(schema, batches(), options)
 
 
 def find_members(place: locations.Place, types: Mapping[str, Any]) -> list[Member]:
@@ -125,7 +124,7 @@ def find_text_files(folder: str, asked: str | None) -> list[str]:
     return [os.path.join(folder, str(name)) for name in found]
 
 
-def read_footer(options: Options, member: Member) -> Footer:
+def read_footer(options: blocks.Options, member: Member) -> Footer:
     """Return the footer of a file; refuse columns that it lacks or that are not plain."""
     shown = member.place.shown
     with locations.reading(shown, PARQUET), _opened(member) as file:
@@ -177,7 +176,7 @@ def read_rows(
                 return
 
 
-def _chosen_schema(schema: Any, options: Options, shown: str) -> Any:
+def _chosen_schema(schema: Any, options: blocks.Options, shown: str) -> Any:
     """Return the plain schema of the columns to read; the others may be of any type."""
     if not schema.names:
         raise TableError(f"{shown} has no columns. A table needs columns and rows.")

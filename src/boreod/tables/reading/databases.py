@@ -16,9 +16,7 @@ from urllib.parse import quote
 
 from boreod.tables.arrow import TableError, leave_out, pa, plain_batch, plain_schema
 from boreod.tables.cells import Kind, find_kind, to_kind
-from boreod.tables.reading import blocks
-from boreod.tables.reading.locations import reading
-from boreod.tables.reading.separated import HEAD_LINES, NoRows, find_header, other_lines
+from boreod.tables.reading import blocks, locations, separated
 from boreod.text import listed, shorten
 
 
@@ -97,10 +95,10 @@ def open_workbook(path: str, options: blocks.Options) -> blocks.Typed:
         filled = [n for n in names if book.load_sheet(n, header_row=None, n_rows=1).height]
         sheet = _find_table(path, options.query, filled, "sheet")
         first = book.load_sheet(
-            sheet, header_row=None, skip_rows=0, n_rows=HEAD_LINES, dtypes="string"
+            sheet, header_row=None, skip_rows=0, n_rows=separated.HEAD_LINES, dtypes="string"
         )
         head = [[str(c or "") for c in row.values()] for row in first.to_arrow().to_pylist()]
-        place = find_header(head, range(1, len(head) + 1), options.header, path)
+        place = separated.find_header(head, range(1, len(head) + 1), options.header, path)
         names = [cell.strip() for cell in head[place]] if place >= 0 else [""] * first.width
         known = [name or f"c{i}" for i, name in enumerate(names)]
         places = options.chosen(known, path)
@@ -108,7 +106,7 @@ def open_workbook(path: str, options: blocks.Options) -> blocks.Typed:
         whole = book.load_sheet(
             sheet, header_row=None, skip_rows=place + 1, schema_sample_rows=None
         ).to_arrow()
-    for note in other_lines(head[:place], "above the column names"):
+    for note in separated.other_lines(head[:place], "above the column names"):
         warnings.warn(note, stacklevel=2)
     batch = _real_rows(whole, names, place).select(places)
     batch = batch.rename_columns([known[place] for place in places])
@@ -128,7 +126,7 @@ def _library(path: str, module: str, name: str, extra: str) -> Any:
 
 def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
     """Return a sheet without empty rows and repeated names, which would make all columns text."""
-    empty = NoRows(names)
+    empty = separated.NoRows(names)
     rows = empty.find(sheet, lambda row: f"Line {place + row + 2}")
     if rows is None:
         return sheet
@@ -171,7 +169,7 @@ def _find_table(path: str, query: str | None, tables: list[str], what: str) -> s
 def _asking(path: str, what: str, kinds: type[Exception]) -> Iterator[None]:
     """Turn errors of a library into one sentence about the file."""
     try:
-        with reading(path, what):
+        with locations.reading(path, what):
             os.stat(path)
         yield
     except kinds as error:
