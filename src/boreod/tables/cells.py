@@ -66,12 +66,12 @@ class Kind(NamedTuple):
 
 
 def find_written(column: Any, decimal: str | None = None) -> Rule | Ambiguous | None:
-    """Return how the dates or numbers of a column of text are written; None for words."""
+    """Return how the dates or numbers of a column of text are written, or None if it has words."""
     return find_form(column) or find_format(column, decimal)
 
 
 def find_rule(column: Any, decimal: str | None = None) -> Rule | None:
-    """Return the rule for the cells of a column of text; None for no rule or one in doubt."""
+    """Return the rule for the cells of a column of text, or None if there is no certain rule."""
     found = find_written(column, decimal)
     if isinstance(found, Ambiguous) or (isinstance(found, DateForm) and found.in_doubt):
         return None

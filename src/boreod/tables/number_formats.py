@@ -272,7 +272,7 @@ def is_placeholder(cells: Any) -> Any:
 
 
 def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
-    """Return the unit of numbers (empty for none) and whether it stands before them."""
+    """Return the unit of numbers and whether it stands before them; no unit is an empty text."""
     cells = cells.filter(pc.match_substring_regex(cells, r"\d"))
     rests = pc.replace_substring_regex(cells, r"[\d.,'()+\- ]+|(?:\d)[eE][+-]?\d+", "")
     counts = {pair["values"]: pair["counts"] for pair in pc.value_counts(rests).to_pylist()}

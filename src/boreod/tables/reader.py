@@ -97,7 +97,7 @@ def settle_labels(table: Any, labels: LabelSource | None) -> Any:
 
 
 def _read_answers(labels: LabelSource) -> Any:
-    """Return the table of a second file of labels; None if there is none."""
+    """Return the table of a second file of labels, or None if there is no such file."""
     if labels.answers is None:
         return None
     if not isinstance(labels.answers, str | os.PathLike):

@@ -373,10 +373,10 @@ def _read_rows(
     wishes: Wishes,
     options: dict[str, Any],
 ) -> tuple[Any, NDArray]:
-    """Return the rows of a file at ascending places, and their positions in the file, from 0.
+    """Return the wanted rows of a file, and the positions of these rows in it, from 0.
 
-    ``wanted`` does not count rows that were left out; with None, all rows are read. Reading stops
-    as soon as the rows do not fit into memory.
+    ``wanted`` has ascending places, which do not count rows that were left out. With None, all rows
+    are read. Reading stops as soon as the rows do not fit into memory.
     """
     seen = kept_rows = kept_bytes = 0
     kept = []

@@ -112,7 +112,7 @@ def find_members(place: locations.Place, types: Mapping[str, Any]) -> list[Membe
 
 
 def find_text_files(folder: str, asked: str | None) -> list[str]:
-    """Return the text files of a folder in the order of names; no file if it holds Parquet."""
+    """Return the text files of a folder by name; the list is empty if it holds Parquet files."""
     with locations.reading(folder):
         names = [PurePosixPath(name) for name in sorted(_local_names(folder))]
     if asked in (None, "parquet") and any(map(_is_wanted, names)):
@@ -177,7 +177,7 @@ def read_rows(
 
 
 def _chosen_schema(schema: Any, options: blocks.Options, shown: str) -> Any:
-    """Return the plain schema of the columns to read; the others may be of any type."""
+    """Return the plain schema of the columns to read; other columns may be of any type."""
     if not schema.names:
         raise TableError(f"{shown} has no columns. A table needs columns and rows.")
     places = options.chosen(schema.names, shown)

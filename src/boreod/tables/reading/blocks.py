@@ -120,9 +120,9 @@ class Options(ReadOptions):
     found: cells.BadCells = field(default_factory=cells.BadCells)
 
     def chosen(self, known: list[str], shown: str) -> list[int]:
-        """Return the places of the columns to read; the others may have any names.
+        """Return the places of the columns to read; other columns may have any names.
 
-        Refuse names of columns that are not there, and columns to read with the same name.
+        Refuse names of columns that the table lacks, and columns to read with the same name.
         """
         wanted = None if self.columns is None else as_names(self.columns, known)
         if wanted is not None:
@@ -144,7 +144,7 @@ class Options(ReadOptions):
 def check_columns(
     columns: Iterable[str] | None, known: list[str], shown: str, trained: Container[str] = ()
 ) -> None:
-    """Refuse columns that are not there; one error names all those that a model was trained on."""
+    """Refuse columns that a table lacks; one error names all columns that a model needs."""
     missing = [name for name in columns or () if name not in known]
     gone = [name for name in missing if name in trained]
     if gone:

@@ -341,7 +341,10 @@ class NoRows:
         self._places: dict[str, list[str]] = {REPEATED: [], EMPTY: []}
 
     def find(self, table: Any, where: Where) -> NDArray | None:
-        """Return the places of the real rows of a table with all columns; None if all are real."""
+        """Return the places of the real rows of a table, or None if all rows are real.
+
+        The table must have all columns of the file.
+        """
         found = {REPEATED: self._find_repeated(table), EMPTY: _find_empty(table)}
         for reason, mask in found.items():
             rows = np.flatnonzero(mask).tolist()
