@@ -2,6 +2,7 @@
 
 import os
 import threading
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
-from boreod.parallel import dask_engine
-from boreod.tables import TableError, write_batches
+from boreod.parallel import Progress, dask_engine
+from boreod.tables import TableError, training, write_batches
 from boreod.tables.training import (
     Roles,
-    Wishes,
     name_source,
     prepare_training,
     read_training_rows,
@@ -23,6 +23,11 @@ from boreod.tables.training import (
     warn_of_copies,
 )
 
+Wishes = partial(
+    training.Wishes,
+    check_memory=lambda rows, size: None,
+    progress=partial(Progress, total=None, wanted=False),
+)
 ROLES = Roles(label="fraud", ids="id")
 
 
@@ -73,7 +78,7 @@ def test_a_file_gives_the_rows_of_its_table(table, tmp_path, name, sample):
 def test_frames(table, make):
     wishes = Wishes(sample=every_third)
     found = read_training_rows(make(table), None, ROLES, wishes)
-    assert_array_equal(found.positions, read_training_rows(table, None, ROLES, wishes).rows)
+    assert_array_equal(found.positions, read_training_rows(table, None, ROLES, wishes).positions)
     assert found.name(0, ("id",)) == "p0"
     assert found.name(12, ()) == "row 13"
     assert found.name(13, ()) == "row 16"
@@ -85,7 +90,7 @@ def test_labels_beside_a_frame(table):
     found = read_training_rows(frame, labels, Roles(ids="id"), Wishes(outlier_label="bad"))
     assert found.codes.tolist() == [1] * 12 + [0] * 228
     assert found.classes.tolist() == ["good", "bad"]
-    assert found.rows is None
+    assert_array_equal(found.positions, np.arange(240))
 
 
 def test_an_array(table):
@@ -114,7 +119,8 @@ def test_a_pipe_is_read_once(table, tmp_path):
     wishes = Wishes(sample=every_third)
     found = read_training_rows(tmp_path / "pipe", None, ROLES, wishes, {"format": "csv"})
     feeder.join()
-    assert_array_equal(found.rows, read_training_rows(table, None, ROLES, wishes).rows)
+    expected = read_training_rows(table, None, ROLES, wishes)
+    assert_array_equal(found.positions, expected.positions)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -142,14 +142,15 @@ def _read_table(
         collections=for_collections() if is_collection(X) or is_collection(y) else None,
     )
     found = floor.read_training_rows(X, y, roles, wishes, options)
-    prepared = floor.prepare_training(found, roles, wishes, options.get("decimal"))
-    preparation = prepared.preparation
+    preparation, matrix, later = floor.prepare_training(
+        found, roles, wishes, options.get("decimal")
+    )
     preparation.is_named = not isinstance(X, np.ndarray)
-    rows = read_rows(model, prepared.matrix, fitting=True, names=preparation.names_)
+    rows = read_rows(model, matrix, fitting=True, names=preparation.names_)
     is_file = isinstance(X, str | PathLike)
     return TrainingRows(
         rows,
-        rows if prepared.later is prepared.matrix else prepared.later,
+        rows if later is matrix else later,
         found.codes,
         found.classes,
         drawn[0] if drawn else Shares(found.n_all),

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.text import shorten
+from boreod.text import listed, shorten
 
 try:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -95,6 +95,17 @@ def check_names(names: list[str], shown: str, places: list[int] | None = None) -
         seen[name] = position
 
 
+def check_same(names: Iterable[str], found: Iterable[str], first: str, path: str) -> None:
+    """Refuse a file whose columns differ from those of the first file of a table."""
+    different = sorted(set(names) ^ set(found))
+    if different:
+        raise TableError(
+            f"Files that are one table must have the same columns; {path} differs from {first} in "
+            f"{listed(different, 5)}. Leave the file out, or these columns "
+            f"({leave_out(*different[:5])})."
+        )
+
+
 def as_names(names: Names, known: list[str]) -> tuple[str, ...]:
     """Return distinct names; a comma separates two names unless it is part of a known name."""
     found: list[str] = []
@@ -123,8 +134,9 @@ def plain_schema(schema: Any, shown: str) -> Any:
 
 def plain_batch(batch: Any, schema: Any) -> Any:
     """Return a batch with the columns of a schema, in its order and with its plain types."""
-    columns = [_plain_column(batch.column(field.name), field) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    return pa.RecordBatch.from_arrays(
+        [_plain_column(batch.column(field.name), field) for field in schema], schema=schema
+    )
 
 
 def column_of(table: Any, name: str) -> Any:
@@ -156,18 +168,16 @@ def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
     held: list[Any] = []
     count = 0
     for batch in batches:
-        start = 0
-        while start < batch.num_rows:
-            part = batch.slice(start, rows - count)
-            held.append(part)
-            start += part.num_rows
-            count += part.num_rows
-            if count == rows:
-                yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
-                held = []
-                count = 0
-    if held:
-        yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+        held.append(batch)
+        count += batch.num_rows
+        if count >= rows:
+            table = pa.Table.from_batches(held)
+            for start in range(0, count - rows + 1, rows):
+                yield _one_batch(table.slice(start, rows))
+            count %= rows
+            held = table.slice(table.num_rows - count).to_batches()
+    if count:
+        yield _one_batch(pa.Table.from_batches(held))
 
 
 def as_arrow(frame: Any) -> Any:
@@ -216,11 +226,10 @@ def like_input(table: Any, original: Any) -> Any:
     array([[1., 2.]])
     """
     if isinstance(original, pa.RecordBatch):
-        batches = table.combine_chunks().to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+        return _one_batch(table)
     if isinstance(original, np.ndarray):
-        kinds = {kind_of(field.type) for field in table.schema}
-        dtype = np.float64 if kinds <= {"number", "boolean"} else object
+        are_numbers = all(kind_of(field.type) in ("number", "boolean") for field in table.schema)
+        dtype = np.float64 if are_numbers else object
         return np.column_stack([column.to_numpy().astype(dtype) for column in table.columns])
     library = _library(original)
     if library == "pandas":
@@ -233,6 +242,11 @@ def like_input(table: Any, original: Any) -> Any:
 
         return pl.from_arrow(table)
     return table
+
+
+def _one_batch(table: Any) -> Any:
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
 
 
 def _plain_type(field: Any, shown: str) -> Any:
@@ -276,8 +290,6 @@ def _plain_column(column: Any, field: Any) -> Any:
 def _to_table(frame: Any) -> Any:
     if isinstance(frame, pa.Table):
         return frame
-    if isinstance(frame, pa.RecordBatch):
-        return pa.Table.from_batches([frame])
     if _is_lazy(frame):
         raise TableError("A lazy frame has no rows yet. Pass the rows themselves: `.collect()`.")
     library = _library(frame)

@@ -66,12 +66,12 @@ class Kind(NamedTuple):
 
 
 def find_written(column: Any, decimal: str | None = None) -> Rule | Ambiguous | None:
-    """Return how the dates or numbers of a column of text are written; None for words."""
+    """Return how the dates or numbers of a column of text are written, or None if it has words."""
     return find_form(column) or find_format(column, decimal)
 
 
 def find_rule(column: Any, decimal: str | None = None) -> Rule | None:
-    """Return the rule for the cells of a column of text; None for no rule or one in doubt."""
+    """Return the rule for the cells of a column of text, or None if there is no certain rule."""
     found = find_written(column, decimal)
     if isinstance(found, Ambiguous) or (isinstance(found, DateForm) and found.in_doubt):
         return None
@@ -169,8 +169,7 @@ def as_numbers(
         note_bad(column, bad, name, first_row, rule.what, values)
         return values
     found, wrong = to_kind(column, Kind(kind)) if held == "text" else (column, np.False_)
-    numbers = pc.cast(found, pa.float64(), safe=False)
-    values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
+    values = np.array(pc.cast(found, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     infinite = np.isinf(values)
     note_bad(column, infinite, name, first_row, values=values)
     values[infinite] = np.nan
@@ -251,10 +250,11 @@ class BadCells:
                 f"`bad_cells` (--bad-cells) must be one of missing, error, drop; got {policy!r}."
             )
         self.policy = policy
-        # The number of rows that hold bad cells.
+        # The number of rows that were left out, and of all rows that were read, from all files.
         self.rows = 0
-        # The number of rows that were read so far, from all files.
         self.seen = 0
+        # The numbers of the rows that were kept and are not yet in a batch of the reader.
+        self.kept = np.array([], np.int64)
         # If there are several files, the name of the one that is being read.
         self.file: str | None = None
         # The column and text of a bad cell in the last row, which may be a line of totals.
@@ -301,8 +301,13 @@ class BadCells:
         file = "" if self.file is None else f" of {self.file}"
         for place in places[: MAX_PLACES - len(self._places)]:
             at = where(place)
-            cell = shorten(column[place].as_py())
-            self._places.append(f"{at[:1].lower()}{at[1:]}{file}: {cell}")
+            self._places.append(f"{at[:1].lower()}{at[1:]}{file}: {shorten(column[place].as_py())}")
+
+    def leave_out(self, wrong: NDArray) -> None:
+        """Remember the numbers of rows, except those that are left out."""
+        self.kept = np.append(self.kept, self.seen + 1 + np.flatnonzero(~wrong))
+        self.rows += int(wrong.sum())
+        self.seen += len(wrong)
 
     def _no_numbers(self, first: str, place: str, name: str, what: str) -> TableError:
         """Return the error for a column of words where numbers should be."""

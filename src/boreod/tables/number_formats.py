@@ -24,6 +24,7 @@ MISSING = (
 )
 # These words stand for missing numbers, and say nothing about the other cells.
 PLACEHOLDERS = (
+    *(word.lower() for word in MISSING),
     *("-", "--", "---", ".", "..", "...", "?", "??", "???", "*", "n.a.", "n.a", "n. a.", "na"),
     *("k.a.", "k. a.", "#n/a", "#null!", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "nil"),
     *("missing", "unknown", "unk", "undefined", "not available", "not applicable", "no data"),
@@ -267,12 +268,11 @@ def _plain_letters(column: Any) -> Any:
 
 def is_placeholder(cells: Any) -> Any:
     """Return which trimmed cells of text stand for a missing value."""
-    words = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
-    return pc.is_in(pc.utf8_lower(cells), value_set=words)
+    return pc.is_in(pc.utf8_lower(cells), value_set=pa.array(PLACEHOLDERS))
 
 
 def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
-    """Return the unit of numbers (empty for none) and whether it stands before them."""
+    """Return the unit of numbers and whether it stands before them; no unit is an empty text."""
     cells = cells.filter(pc.match_substring_regex(cells, r"\d"))
     rests = pc.replace_substring_regex(cells, r"[\d.,'()+\- ]+|(?:\d)[eE][+-]?\d+", "")
     counts = {pair["values"]: pair["counts"] for pair in pc.value_counts(rests).to_pylist()}

@@ -10,13 +10,15 @@ from itertools import chain, islice
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from boreod.tables.arrow import (
     Column,
     TableError,
     as_arrow,
     as_names,
+    check_same,
     kind_of,
-    leave_out,
     pa,
     pc,
     rebatch,
@@ -24,13 +26,8 @@ from boreod.tables.arrow import (
 from boreod.tables.cells import BadCells
 from boreod.tables.preparing.labels import LabelSource
 from boreod.tables.preparing.since import add_to_batches, as_list
-from boreod.tables.reading import locations
-from boreod.tables.reading.binary_files import find_text_files, open_arrow, open_parquet
-from boreod.tables.reading.blocks import ROW, ROWS, Options, ReadOptions, Typed, find_rules
-from boreod.tables.reading.databases import open_duckdb, open_sqlite, open_workbook
-from boreod.tables.reading.json_lines import open_json_lines
-from boreod.tables.reading.separated import open_separated
-from boreod.text import listed, shorten, suggest
+from boreod.tables.reading import binary_files, blocks, databases, json_lines, locations, separated
+from boreod.text import shorten, suggest
 
 FilePath = str | os.PathLike[str]
 
@@ -48,11 +45,11 @@ class TableReader(AbstractContextManager["TableReader"]):
         The pyarrow schema that all batches have.
     """
 
-    def __init__(self, path: str, opened: Typed, options: Options, stack: ExitStack) -> None:
+    def __init__(
+        self, path: str, opened: blocks.Typed, options: blocks.Options, stack: ExitStack
+    ) -> None:
         self.path = path
         self.schema, batches = opened
-        if ROW in self.schema.names:
-            self.schema = self.schema.remove(self.schema.get_field_index(ROW))
         self.columns = tuple(Column(field.name, kind_of(field.type)) for field in self.schema)
         self._stack = stack
         self._found = options.found
@@ -70,7 +67,11 @@ class TableReader(AbstractContextManager["TableReader"]):
     def _noted(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield batches; then warn of bad cells, and of a last row that looks like totals."""
         last = pa.RecordBatch.from_pylist([], self.schema)
-        for last in map(_with_row_numbers, batches):
+        for batch in batches:
+            last = batch
+            if self._found.policy == "drop":
+                own, self._found.kept = np.split(self._found.kept, [batch.num_rows])
+                last = batch.replace_schema_metadata({blocks.ROWS: own.tobytes()})
             yield last
         advice = " `bad_cells` (--bad-cells): drop leaves the rows out, error stops."
         for note in (self._found.note(advice), _total_note(last, self._found.total)):
@@ -96,7 +97,7 @@ def settle_labels(table: Any, labels: LabelSource | None) -> Any:
 
 
 def _read_answers(labels: LabelSource) -> Any:
-    """Return the table of a second file of labels; None if there is none."""
+    """Return the table of a second file of labels, or None if there is no such file."""
     if labels.answers is None:
         return None
     if not isinstance(labels.answers, str | os.PathLike):
@@ -121,15 +122,6 @@ def _total_note(batch: Any, bad: tuple[str, str] | None) -> str | None:
                 "remove it from the table."
             )
     return None
-
-
-def _with_row_numbers(batch: Any) -> Any:
-    """Return a batch with the numbers of its rows as metadata, if rows were left out."""
-    place = batch.schema.get_field_index(ROW)
-    if place < 0:
-        return batch
-    rest = batch.select([name for name in batch.schema.names if name != ROW])
-    return rest.replace_schema_metadata({ROWS: batch.column(place).to_numpy().tobytes()})
 
 
 def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> TableReader:
@@ -164,7 +156,7 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     Column(name='amount', type='number') Column(name='country', type='text')
     {'amount': None, 'country': 'NA'}
     """
-    asked = ReadOptions(**options)
+    asked = blocks.ReadOptions(**options)
     columns = None if asked.columns is None else tuple(asked.columns)
     labels = asked.labels
     has_answers = labels is not None and labels.answers is not None
@@ -176,7 +168,7 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
         "optional": (labels.label,) if has_answers else (),
         "found": BadCells(asked.bad_cells),
     }
-    how = Options(**{**vars(asked), **settled})
+    how = blocks.Options(**{**vars(asked), **settled})
     name = locations.several(path) if isinstance(path, list | tuple) else os.fspath(path)
     stack = ExitStack()
     try:
@@ -199,17 +191,17 @@ def read_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
         return reader.read_all()
 
 
-def _open_source(path: str, options: Options, stack: ExitStack) -> Typed:
+def _open_source(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open a file, a folder, standard input, or several of these as one table."""
     paths = locations.expand(path)
     if len(paths) == 1 and os.path.isdir(paths[0]):
-        paths = find_text_files(paths[0], options.format) or paths
+        paths = binary_files.find_text_files(paths[0], options.format) or paths
     if len(paths) == 1:
         return _open(paths[0], options, stack)
     return _open_several(paths, options, stack)
 
 
-def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed:
+def _open_several(paths: list[str], options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open files that have the same columns; the first one with rows decides their types.
 
     Columns to drop need not be in all of them.
@@ -222,11 +214,11 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
     for path in left:
         options.found.file = PurePath(path).name
         schema, batches = _open(path, options, stack)
-        names = names or [name for name in schema.names if name != ROW]
-        _check_same(names, schema, paths[0], path)
+        names = names or schema.names
+        check_same(names, schema.names, paths[0], path)
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is not None:
-            rules = find_rules(first, options)
+            rules = blocks.find_rules(first, options)
             batches = chain([first], batches)
             break
     kinds = {name: rules.get(name, kind_of(schema.field(name).type)) for name in names}
@@ -239,25 +231,16 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
             options.found.file = PurePath(path).name
             with ExitStack() as own:
                 found, others = _open(path, same, own)
-                _check_same(names, found, paths[0], path)
+                check_same(names, found.names, paths[0], path)
                 for batch in others:
                     yield _cast(batch, schema, path)
         for name in as_names(options.drop, list(options.met)):
             if name not in options.met:
-                close = suggest(name, names)
-                raise TableError(f"No file has a column {shorten(name)} to drop. {close}")
+                raise TableError(
+                    f"No file has a column {shorten(name)} to drop. {suggest(name, names)}"
+                )
 
     return schema, all_batches()
-
-
-def _check_same(names: list[str], found: Any, first: str, path: str) -> None:
-    different = sorted(set(names) ^ {name for name in found.names if name != ROW})
-    if different:
-        raise TableError(
-            f"Files that are one table must have the same columns; {path} differs from {first} in "
-            f"{listed(different, 5)}. Leave the file out, or these columns "
-            f"({leave_out(*different[:5])})."
-        )
 
 
 def _cast(batch: Any, schema: Any, path: str) -> Any:
@@ -272,7 +255,7 @@ def _cast(batch: Any, schema: Any, path: str) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _open(path: str, options: Options, stack: ExitStack) -> Typed:
+def _open(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open a file, a folder of Parquet files, or standard input."""
     found = locations.find_format(path, options.format, to_read=True)
     if locations.is_address(path) or os.path.isdir(path):
@@ -296,10 +279,14 @@ def _open(path: str, options: Options, stack: ExitStack) -> Typed:
             f"{locations.show_place(path)} is {what}. Leave it out."
         )
     if found == "parquet":
-        return open_parquet(path, options)
+        return binary_files.open_parquet(path, options)
     if found == "xlsx":
-        return open_workbook(path, options)
-    openers = {"arrow": open_arrow, "duckdb": open_duckdb, "sqlite": open_sqlite}
+        return databases.open_workbook(path, options)
+    openers = {
+        "arrow": binary_files.open_arrow,
+        "duckdb": databases.open_duckdb,
+        "sqlite": databases.open_sqlite,
+    }
     if found in openers:
         return openers[found](path, options, stack)
     return _open_text(path, found, options, stack)
@@ -310,19 +297,26 @@ def _format_within(path: str) -> str:
     if not path.lower().endswith(".zip"):
         with locations.reading(path):
             os.stat(path)
-        raise locations.refuse_name(path)
+        raise TableError(
+            f"The name {path} does not tell its format. Use {', '.join(locations.SUFFIXES)} (text "
+            f"also with .gz; to read also {', '.join(locations.PACKED[1:])} and "
+            f"{', '.join(locations.READ_ONLY_SUFFIXES)}), or pass `format` (--format): "
+            f"{', '.join(locations.FORMATS)}."
+        )
     found = locations.find_format(locations.zip_member(path), None, to_read=True)
     if found not in locations.TEXT_FORMATS:
         raise TableError(f"{path} holds no text (CSV, TSV, JSON). Unpack it first.")
     return found
 
 
-def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
+def _open_text(
+    path: str, found: str | None, options: blocks.Options, stack: ExitStack
+) -> blocks.Typed:
     source = stack.enter_context(locations.TextSource(path, options.encoding, stack))
     if found is None:
         found = "jsonl" if source.head().lstrip().startswith((b"{", b"[")) else "csv"
     if found == "jsonl":
-        return open_json_lines(source, options)
+        return json_lines.open_json_lines(source, options)
     if found == "tsv" and options.separator is None:
         options = replace(options, separator="\t")
-    return open_separated(source, options)
+    return separated.open_separated(source, options)

@@ -110,15 +110,16 @@ def read_numbers(preparation: Any, batch: Any, first_row: int) -> NDArray:
     names = preparation.names_
     batch = with_names_of_fit(preparation, batch)
     check_columns(names, batch.schema.names, "The table", names)
-    columns = [as_numbers(column_of(batch, name), name, "number", first_row) for name in names]
-    return np.column_stack(columns)
+    return np.column_stack(
+        [as_numbers(column_of(batch, name), name, "number", first_row) for name in names]
+    )
 
 
 def find_missing(preparation: Any, batch: Any) -> NDArray:
     """Return which cells of a batch of plain numbers are empty."""
     batch = with_names_of_fit(preparation, batch)
-    columns = [pc.is_null(column_of(batch, n), nan_is_null=True) for n in preparation.names_]
-    return np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])
+    columns = [column_of(batch, name) for name in preparation.names_]
+    return np.column_stack([pc.is_null(column, nan_is_null=True) for column in columns])
 
 
 def with_names_of_fit(preparation: Any, batch: Any) -> Any:

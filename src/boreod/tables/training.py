@@ -22,8 +22,7 @@ from boreod.tables.arrow import Names, TableError, as_arrow, names_of, pa, take_
 from boreod.tables.preparing.labels import label_options, read_label_batches, read_label_column
 from boreod.tables.preparing.since import add_to_table
 from boreod.tables.reader import open_table, settle_labels
-from boreod.tables.reading.blocks import ROWS, Options, row_numbers
-from boreod.tables.reading.locations import BETWEEN, STANDARD, can_read_again, show_place
+from boreod.tables.reading import blocks, locations
 from boreod.tables.rows import TableRows
 from boreod.text import count_of, listed, shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
@@ -57,12 +56,16 @@ class Roles:
     inlier_label: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Wishes:
     """What a learner wants from a training table.
 
     Attributes
     ----------
+    check_memory
+        Gets the numbers of rows and bytes that were read so far; raises if they are too many.
+    progress
+        Makes a context manager from a title; its ``advance`` is called for each batch.
     assume
         Whether unlabelled rows count as the code 0, so that labels may be few or none.
     outlier_label
@@ -70,20 +73,16 @@ class Wishes:
     sample
         Returns the rows to learn from, in ascending order, given the codes of all rows; None for
         all rows. Without such a function, labels need not be read first.
-    check_memory
-        Gets the numbers of rows and bytes that were read so far; raises if they are too many.
-    progress
-        Makes a context manager from a title; its ``advance`` is called for each batch.
     collections
         Functions for tables in partitions: ``is_collection``, ``count_rows`` and ``gather_rows``
         of ``boreod.parallel.dask_engine``. None if there are no such tables.
     """
 
+    check_memory: Callable[[int, int], None]
+    progress: Callable[[str], Any]
     assume: bool = True
     outlier_label: Any = None
     sample: Callable[[NDArray], NDArray | None] | None = None
-    check_memory: Callable[[int, int], None] | None = None
-    progress: Callable[[str], Any] | None = None
     collections: Any = None
 
     def is_collection(self, table: Any) -> bool:
@@ -100,45 +99,23 @@ class TrainingRows(NamedTuple):
         The rows as an Arrow table, and their labels: 1, 0 and -1.
     classes
         The labels for 0 and 1, as the user wrote them.
-    rows
-        Their places among all rows that were read; None for all.
+    positions
+        Where the rows are in the table of the user, from 0.
     n_all
         The number of all rows that were read.
-    numbers
-        Their numbers in the file, from 1, if some rows were left out; None otherwise.
     """
 
     table: Any
     codes: NDArray
     classes: NDArray
-    rows: NDArray | None
+    positions: NDArray
     n_all: int
-    numbers: NDArray | None = None
-
-    @property
-    def positions(self) -> NDArray:
-        """Where the rows are in the table of the user, from 0."""
-        if self.numbers is not None:
-            return self.numbers - 1
-        return np.arange(len(self.codes)) if self.rows is None else self.rows
 
     def name(self, place: int, ids: tuple[str, ...]) -> str:
         """Return what users call the row at a place: its ids, or its number."""
         if ids:
             return ", ".join(str(self.table[column][place].as_py()) for column in ids)
         return f"row {self.positions[place] + 1}"
-
-
-class Prepared(NamedTuple):
-    """The preparation of the columns, and the training rows as numbers.
-
-    ``later`` holds the numbers that the same rows would get as new rows. It is ``matrix`` itself,
-    unless columns with many levels were learned from.
-    """
-
-    preparation: TableRows
-    matrix: NDArray
-    later: NDArray
 
 
 def read_training_rows(
@@ -168,24 +145,28 @@ def read_training_rows(
         table = _read_frame(source, roles.label, wishes, options)
         return _choose_rows(table, y, roles.label, wishes)
     path = os.fspath(source)
-    if wishes.sample is not None and can_read_again(path):
+    if wishes.sample is not None and locations.can_read_again(path):
         codes = _read_codes(path, roles.label, wishes, options)
         rows = wishes.sample(codes)
-        table, numbers = _read_rows(path, rows, len(codes), wishes, options)
-        chosen = codes if rows is None else codes[rows]
-        return TrainingRows(table, chosen, np.array([INLIER, OUTLIER]), rows, len(codes), numbers)
-    table, numbers = _read_rows(path, None, None, wishes, options)
+        table, positions = _read_rows(path, rows, len(codes), wishes, options)
+        classes = np.array([INLIER, OUTLIER])
+        return TrainingRows(
+            table, codes if rows is None else codes[rows], classes, positions, len(codes)
+        )
+    table, positions = _read_rows(path, None, None, wishes, options)
     _check_label(roles.label, table.column_names)
     found = _choose_rows(table, None, roles.label, wishes)
-    if numbers is not None and found.rows is not None:
-        numbers = numbers[found.rows]
-    return found._replace(numbers=numbers)
+    return found._replace(positions=positions[found.positions])
 
 
 def prepare_training(
     found: TrainingRows, roles: Roles, wishes: Wishes, decimal: str | None = None
-) -> Prepared:
-    """Return the preparation of the columns, and the training rows as numbers."""
+) -> tuple[TableRows, NDArray, NDArray]:
+    """Return the preparation of the columns, and the training rows as numbers in two forms.
+
+    The first form is for training. The second form has the numbers that the same rows would get as
+    new rows. It is the same array, unless columns with many levels were learned from.
+    """
     preparation = TableRows()
     if roles.label is not None:
         _check_codes(found.codes, roles.label, wishes.assume)
@@ -198,12 +179,11 @@ def prepare_training(
         decimal=decimal,
         assume=wishes.assume,
     )
-    later = matrix
-    if preparation.differs_in_training:
-        # The same warnings were shown before.
-        with warnings.catch_warnings(action="ignore"):
-            later = preparation.transform(found.table)
-    return Prepared(preparation, matrix, later)
+    if not preparation.differs_in_training:
+        return preparation, matrix, matrix
+    # The same warnings were shown before.
+    with warnings.catch_warnings(action="ignore"):
+        return preparation, matrix, preparation.transform(found.table)
 
 
 def warn_of_copies(n_copies: int, n_rows: int) -> None:
@@ -280,10 +260,10 @@ def name_source(path: str) -> str:
     >>> name_source("s3://key:secret@bucket/payments?region=eu"), name_source("-")
     ('payments', 'standard input')
     """
-    if path == STANDARD:
+    if path == locations.STANDARD:
         return "standard input"
-    first, *more = path.split(BETWEEN)
-    name = Path(show_place(first)).name
+    first, *more = path.split(locations.BETWEEN)
+    name = Path(locations.show_place(first)).name
     return f"{name} and {len(more)} more" if more else name
 
 
@@ -332,12 +312,10 @@ def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str
     known = names_of(frame)
     # An array has no names.
     if known:
-        optional: tuple[str, ...] = ()
         if settled is None:
             _check_label(label, known)
-        else:
-            optional = (settled.label,)
-        wanted = Options(columns=options["columns"], drop=options["drop"], optional=optional)
+        optional = () if settled is None else (settled.label,)
+        wanted = blocks.Options(columns=options["columns"], drop=options["drop"], optional=optional)
         frame = take_columns(frame, wanted.chosen(known, "the table"))
     if wishes.is_collection(frame):
         return frame
@@ -370,8 +348,8 @@ def _choose_rows(table: Any, y: Any, label: str | None, wishes: Wishes) -> Train
         table = _to_arrow(gather.gather_rows(table, rows, sizes))
     elif rows is not None:
         table = table.take(pa.array(rows))
-    chosen = codes if rows is None else codes[rows]
-    return TrainingRows(table, chosen, classes, rows, len(codes))
+    positions = np.arange(len(codes)) if rows is None else rows
+    return TrainingRows(table, codes[positions], classes, positions, len(codes))
 
 
 def _read_codes(path: str, label: str | None, wishes: Wishes, options: dict[str, Any]) -> NDArray:
@@ -390,15 +368,15 @@ def _read_codes(path: str, label: str | None, wishes: Wishes, options: dict[str,
 
 def _read_rows(
     path: str,
-    positions: NDArray | None,
+    wanted: NDArray | None,
     expected: int | None,
     wishes: Wishes,
     options: dict[str, Any],
-) -> tuple[Any, NDArray | None]:
-    """Return the rows of a file at ascending positions; None reads all rows.
+) -> tuple[Any, NDArray]:
+    """Return the wanted rows of a file, and the positions of these rows in it, from 0.
 
-    If rows were left out, the row numbers of the others are returned, too. Reading stops as soon
-    as the rows do not fit into memory.
+    ``wanted`` has ascending places, which do not count rows that were left out. With None, all rows
+    are read. Reading stops as soon as the rows do not fit into memory.
     """
     seen = kept_rows = kept_bytes = 0
     kept = []
@@ -406,22 +384,23 @@ def _read_rows(
     with open_table(path, **options) as reader:
         for batch in _watched(reader, "reading", wishes):
             found = batch
-            if ROWS in (batch.schema.metadata or {}):
-                numbers.append(row_numbers(batch, seen + 1))
-            if positions is not None:
-                first, last = np.searchsorted(positions, [seen, seen + batch.num_rows])
-                found = batch.take(pa.array(positions[first:last] - seen))
+            own = blocks.row_numbers(batch, seen + 1)
+            if wanted is not None:
+                first, last = np.searchsorted(wanted, [seen, seen + batch.num_rows])
+                places = wanted[first:last] - seen
+                found = batch.take(pa.array(places))
+                own = own[places]
             kept.append(found)
+            numbers.append(own)
             kept_rows += found.num_rows
             kept_bytes += found.nbytes
-            if wishes.check_memory is not None:
-                wishes.check_memory(kept_rows, kept_bytes)
+            wishes.check_memory(kept_rows, kept_bytes)
             seen += batch.num_rows
         schema = reader.schema
     if not seen:
         raise TableError(
-            f"{show_place(path)} has columns but no rows: {listed(schema.names, 3)}. A table needs "
-            "rows; if these are no names, say what the file is: `format` (--format)."
+            f"{locations.show_place(path)} has columns but no rows: {listed(schema.names, 3)}. A "
+            "table needs rows; if these are no names, say what the file is: `format` (--format)."
         )
     if expected is not None and seen != expected:
         raise TableError(
@@ -429,17 +408,13 @@ def _read_rows(
             "when nobody writes to it."
         )
     table = pa.Table.from_batches(kept, schema=schema)
-    in_file = np.concatenate(numbers) if numbers else None
-    if positions is None:
-        return table, in_file
-    return table.combine_chunks(), None if in_file is None else in_file[positions]
+    if wanted is not None:
+        table = table.combine_chunks()
+    return table, np.concatenate(numbers) - 1
 
 
 def _watched(reader: Any, title: str, wishes: Wishes) -> Any:
     """Yield the batches of a reader, and show the progress."""
-    if wishes.progress is None:
-        yield from reader
-        return
     with wishes.progress(title) as progress:
         for batch in reader:
             yield batch

@@ -72,10 +72,10 @@ class TableWriter(AbstractContextManager["TableWriter"]):
                 self._schema = batch.schema
                 self._write = self._start(batch.schema)
             elif batch.schema != self._schema:
-                first = listed(map(str, self._schema), 5)
                 raise TableError(
                     f"All batches for {self.path} must have the same columns and types; got "
-                    f"{listed(map(str, batch.schema), 5)} after {first}."
+                    f"{listed(map(str, batch.schema), 5)} after "
+                    f"{listed(map(str, self._schema), 5)}."
                 )
             self._write(batch)
         self.rows += batch.num_rows
@@ -195,7 +195,10 @@ def _output_format(path: str, asked: str | None) -> str:
         if found not in locations.TEXT_FORMATS:
             raise TableError(f"Standard output cannot be {found}. Pass the name of a file.")
     if found is None:
-        raise locations.refuse_name(path, to_read=False)
+        raise TableError(
+            f"The name {path} does not tell in which format to write. Use "
+            f"{', '.join(locations.SUFFIXES)}; text also with .gz."
+        )
     if locations.is_gzipped(path) and found not in locations.TEXT_FORMATS:
         raise TableError(f"{path} is packed already as {found}. Leave .gz out of its name.")
     return found

@@ -3,6 +3,7 @@
 import os
 import threading
 import tracemalloc
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ from payments import FEW, make_frauds, write
 
 from boreod import ColumnSelection, Detector, Heads, Reference
 from boreod.ensemble.bags import draw_reference
+from boreod.parallel import Progress
 from boreod.tables import TableError, open_table
 from boreod.tables.training import Roles, Wishes, read_training_rows
 from boreod.tool import fit_table
@@ -127,7 +129,10 @@ def test_memory_holds_the_sample_and_not_the_table(tmp_path):
         fraud = (random.random(rows) < 0.0005).astype(int)
         pq.write_table(pa.table({**columns, "fraud": fraud}), folder / f"{number}.parquet")
     wishes = Wishes(
-        assume=False, sample=lambda codes: draw_reference(codes, 2000, "stratified", 0)[0]
+        check_memory=lambda rows, size: None,
+        progress=partial(Progress, total=None, wanted=False),
+        assume=False,
+        sample=lambda codes: draw_reference(codes, 2000, "stratified", 0)[0],
     )
     before = pa.total_allocated_bytes()
     tracemalloc.start()

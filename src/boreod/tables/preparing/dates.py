@@ -12,21 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.tables import cells, date_forms
 from boreod.tables.arrow import TableError, kind_of, pa, pc
-from boreod.tables.cells import as_numbers, as_text, note_bad
-from boreod.tables.date_forms import (
-    DAY,
-    FORMS,
-    TIME,
-    DateForm,
-    Moments,
-    check_order,
-    count_zones,
-    day_seconds,
-    is_filled,
-    read_written,
-    to_seconds,
-)
 from boreod.tables.preparing.steps import Step
 from boreod.text import shorten
 
@@ -63,7 +50,7 @@ class DateStep(Step):
     @property
     def reading(self) -> Any:
         """How to read the column from text."""
-        return DateForm(self.form) if self.kind == "text" else self.kind
+        return date_forms.DateForm(self.form) if self.kind == "text" else self.kind
 
     @property
     def values(self) -> list[tuple[str, str]]:
@@ -73,7 +60,7 @@ class DateStep(Step):
     @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to this step."""
-        forms = {"text": (*FORMS, TIME), "number": (*NUMBERS, DIGITS, SERIAL)}
+        forms = {"text": (*date_forms.FORMS, date_forms.TIME), "number": (*NUMBERS, DIGITS, SERIAL)}
         return (
             self.form in forms.get(self.kind, ())
             and self.parts == [part for part in PARTS if part in self.parts]
@@ -94,7 +81,7 @@ class DateStep(Step):
 
     def _check_zones(self, filled: Any) -> None:
         """Warn if times have a zone and the training table had none, or the reverse."""
-        if count_zones(filled) == (len(filled) if self.zoned else 0):
+        if date_forms.count_zones(filled) == (len(filled) if self.zoned else 0):
             return
         differ = "a zone, and in the training table they had none"
         remedy = "Write them by the clock of the training table"
@@ -112,68 +99,65 @@ class DateStep(Step):
 
 def read_moments(
     column: Any, name: str, form: str, zone: str | None = None, first_row: int = 1
-) -> Moments:
+) -> date_forms.Moments:
     """Return the moments of a column; cells that are no dates are missing, with a warning."""
     if kind_of(column.type) == "date or time":
         return _read_typed(column, name, zone)
     what = "date"
-    if form in (*FORMS, TIME):
-        words = as_text(column, name)
-        clock, instant = read_written(words, form)
-        present = is_filled(words)
-        what = DateForm(form).what
+    if form in (*date_forms.FORMS, date_forms.TIME):
+        words = cells.as_text(column, name)
+        clock, instant = date_forms.read_written(words, form)
+        present = date_forms.is_filled(words)
+        what = date_forms.DateForm(form).what
     else:
-        if pa.types.is_integer(column.type):
-            # Float64 cannot represent every nanosecond. That does not matter here.
-            values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        else:
-            values = as_numbers(column, name, "number", first_row)
+        # Float64 cannot represent every nanosecond. That does not matter here.
+        values = cells.as_numbers(column, name, "number", first_row)
         clock = instant = _from_numbers(values, form)
         present = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         wrong = present & ~((clock >= OLDEST) & (clock <= LATEST))
-    check_order(column, wrong, form)
-    note_bad(column, wrong, name, first_row, what)
-    return Moments(np.where(wrong, np.nan, clock), np.where(wrong, np.nan, instant))
+    date_forms.check_order(column, wrong, form)
+    cells.note_bad(column, wrong, name, first_row, what)
+    return date_forms.Moments(np.where(wrong, np.nan, clock), np.where(wrong, np.nan, instant))
 
 
-def part_of(moments: Moments, part: str, newest: float) -> NDArray:
+def part_of(moments: date_forms.Moments, part: str, newest: float) -> NDArray:
     """Return one of PARTS for every moment: hours from 0, Monday is 1, ages are at least 0."""
     clock = moments.clock
     if part == "hour":
-        return np.round(clock % DAY / 3600.0, 6)
+        return np.round(clock % date_forms.DAY / 3600.0, 6)
     if part == "weekday":
-        return (np.floor(clock / DAY) + 3.0) % 7.0 + 1.0
+        return (np.floor(clock / date_forms.DAY) + 3.0) % 7.0 + 1.0
     if part == "age in days":
-        return np.maximum(newest - moments.instant, 0.0) / DAY
-    days = np.floor(np.nan_to_num(clock) / DAY).astype("datetime64[D]")
+        return np.maximum(newest - moments.instant, 0.0) / date_forms.DAY
+    days = np.floor(np.nan_to_num(clock) / date_forms.DAY).astype("datetime64[D]")
     return (days - days.astype("datetime64[M]")).astype(float) + 1.0
 
 
-def find_newest(moments: Moments) -> float:
+def find_newest(moments: date_forms.Moments) -> float:
     """Return the newest moment in seconds since 1970."""
     instants = moments.instant[~np.isnan(moments.instant)]
     ended = instants[instants < OPEN_END]
     return float(ended.max() if len(ended) else instants.max())
 
 
-def _read_typed(column: Any, name: str, zone: str | None) -> Moments:
+def _read_typed(column: Any, name: str, zone: str | None) -> date_forms.Moments:
     held = column.type
     if pa.types.is_duration(held):
         raise TableError(f"Column {shorten(name)} must hold dates or times; it holds durations.")
     if pa.types.is_time(held):
-        clock = to_seconds(pc.cast(column, pa.time64("ns")), "ns")
-        return Moments(clock, clock)
+        clock = date_forms.to_seconds(pc.cast(column, pa.time64("ns")), "ns")
+        return date_forms.Moments(clock, clock)
     if pa.types.is_date(held):
         column = pc.cast(column, pa.timestamp("s"))
     unit = column.type.unit
-    instant = to_seconds(column, unit)
+    instant = date_forms.to_seconds(column, unit)
     if column.type.tz is None:
-        return Moments(instant, instant)
+        return date_forms.Moments(instant, instant)
     zone = zone or column.type.tz
     try:
         there = pc.cast(column, pa.timestamp(unit, zone))
-        return Moments(to_seconds(pc.local_timestamp(there), unit), instant)
+        return date_forms.Moments(date_forms.to_seconds(pc.local_timestamp(there), unit), instant)
     except pa.ArrowException as error:
         raise TableError(
             f"Column {shorten(name)} has times of the zone {shorten(zone)}, which is not "
@@ -185,11 +169,11 @@ def _from_numbers(values: NDArray, form: str) -> NDArray:
     if form == DIGITS:
         return from_digits(values)
     # The first of January 1970 has this number in spreadsheets.
-    return (values - 25_569.0) * DAY if form == SERIAL else values / NUMBERS[form]
+    return (values - 25_569.0) * date_forms.DAY if form == SERIAL else values / NUMBERS[form]
 
 
 def from_digits(values: NDArray) -> NDArray:
     """Return seconds since 1970 for numbers such as 20240131; NaN for numbers that are no dates."""
     whole = np.where((values >= 1e7) & (values < 1e8) & (values % 1 == 0), values, 0.0)
     number = whole.astype(np.int64)
-    return day_seconds(number // 10_000, number // 100 % 100, number % 100)
+    return date_forms.day_seconds(number // 10_000, number // 100 % 100, number % 100)

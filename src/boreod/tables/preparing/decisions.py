@@ -7,48 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.tables import cells, date_forms, number_formats
 from boreod.tables.arrow import TableError, kind_of, option, pa, pc
-from boreod.tables.cells import as_text, find_written
-from boreod.tables.date_forms import (
-    TIME,
-    DateForm,
-    Moments,
-    count_others,
-    count_zones,
-    find_contradiction,
-)
-from boreod.tables.number_formats import Ambiguous
-from boreod.tables.preparing.dates import (
-    DIGITS,
-    NUMBERS,
-    PARTS,
-    SERIAL,
-    DateStep,
-    find_newest,
-    from_digits,
-    part_of,
-    read_moments,
-)
-from boreod.tables.preparing.steps import (
-    TEXT_PARTS,
-    CategoryStep,
-    LevelStep,
-    NumberStep,
-    Step,
-    Targets,
-    TextStep,
-    count_in_text,
-    learn_levels,
-    numbers_of,
-)
+from boreod.tables.preparing import dates, steps
 from boreod.text import count_of, shorten
 
-STEPS: dict[str, type[Step]] = {
-    "number": NumberStep,
-    "category": CategoryStep,
-    "date": DateStep,
-    "levels": LevelStep,
-    "text": TextStep,
+STEPS: dict[str, type[steps.Step]] = {
+    "number": steps.NumberStep,
+    "category": steps.CategoryStep,
+    "date": dates.DateStep,
+    "levels": steps.LevelStep,
+    "text": steps.TextStep,
 }
 # A column with fewer distinct values does not hold ids.
 MANY = 20
@@ -74,7 +43,7 @@ ABSURD = 1e4
 class Decision:
     """The step of a column (None if it is left out), what was done, and a note for users."""
 
-    step: Step | None
+    step: steps.Step | None
     done: str
     note: str | None = None
 
@@ -85,7 +54,7 @@ class Question:
 
     name: str
     max_levels: int = 20
-    targets: Targets | None = None
+    targets: steps.Targets | None = None
     # The decimal point of numbers in text. It is used if the cells of the column leave it open.
     decimal: str | None = None
     # Whether the user asked to learn from this column.
@@ -96,23 +65,23 @@ def decide(column: Any, asked: Question) -> Decision:
     """Decide which step suits a training column of a plain type, or refuse the column."""
     kind = kind_of(column.type)
     if kind == "text":
-        return _decide_text(as_text(column, asked.name), asked)
+        return _decide_text(cells.as_text(column, asked.name), asked)
     if kind == "date or time" and not pa.types.is_duration(column.type):
-        form = TIME if pa.types.is_time(column.type) else DateStep.form
-        step = DateStep(asked.name, "text", form, getattr(column.type, "tz", None))
+        form = date_forms.TIME if pa.types.is_time(column.type) else dates.DateStep.form
+        step = dates.DateStep(asked.name, "text", form, getattr(column.type, "tz", None))
         return _decide_date(column, step, "")
     if pa.types.is_integer(column.type):
         # Float64 cannot represent all whole numbers beyond 2**53.
         ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
         if any(abs(end) >= 2.0**53 for end in ends):
             if EPOCH[0] <= ends[0] / 1e9 <= ends[1] / 1e9 <= EPOCH[1]:
-                step = DateStep(asked.name, "number", form="nanoseconds")
+                step = dates.DateStep(asked.name, "number", form="nanoseconds")
                 return _decide_date(column, step, "nanoseconds since 1970")
-            return _decide_codes(as_text(column, asked.name), asked, "text")
+            return _decide_codes(cells.as_text(column, asked.name), asked, "text")
     if kind == "boolean":
-        return _decide_number(numbers_of(column, asked.name, kind), kind, asked)
+        return _decide_number(steps.numbers_of(column, asked.name, kind), kind, asked)
     # Durations are numbers, too.
-    values = numbers_of(column, asked.name, "number")
+    values = steps.numbers_of(column, asked.name, "number")
     return _decide_numbered(column, values, asked) or _decide_number(values, "number", asked)
 
 
@@ -122,13 +91,15 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
     if not len(present):
         return _leave_out(asked.name, "all values are missing")
     if present.min() == present.max():
-        return _constant(NumberStep(asked.name, kind, marked=True), f"{present[0]:g}", missing)
+        return _constant(
+            steps.NumberStep(asked.name, kind, marked=True), f"{present[0]:g}", missing
+        )
     # The lower median is always a value of the column.
     middle = float(np.quantile(present, 0.5, method="lower"))
     done = "0 and 1" if kind == "boolean" else "as it is"
     if missing:
         done += f"; {missing} missing filled with {middle:g} and marked"
-    step = NumberStep(asked.name, kind, middle, marked=missing > 0)
+    step = steps.NumberStep(asked.name, kind, middle, marked=missing > 0)
     if kind == "boolean":
         return Decision(step, done)
     if missing or not _is_row_id(present):
@@ -150,15 +121,15 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
         return None
     form, meaning = _find_numbered_dates(present, asked.name)
     if form:
-        return _decide_date(column, DateStep(asked.name, "number", form=form), meaning)
+        return _decide_date(column, dates.DateStep(asked.name, "number", form=form), meaning)
     is_whole = bool((present % 1 == 0).all()) and not _is_row_id(present)
     if not is_whole or not _sounds_like(asked.name, CODES, alone=ENTITIES):
         return None
-    words = as_text(column, asked.name)
+    words = cells.as_text(column, asked.name)
     if pc.count_distinct(words).as_py() <= 2:
         return None
     # If all codes are written like numbers, 118 and 118.0 are the same code.
-    alike = words.equals(as_text(pc.cast(column, pa.float64()), asked.name))
+    alike = words.equals(cells.as_text(pc.cast(column, pa.float64()), asked.name))
     return _decide_codes(words, asked, "number" if alike else "text")
 
 
@@ -168,15 +139,15 @@ def _find_numbered_dates(present: NDArray, name: str) -> tuple[str, str]:
     high = present.max()
     named = _sounds_like(name, TIMES)
     is_sorted = len(present) > MANY and bool((np.diff(present) >= 0).all())
-    for unit, scale in NUMBERS.items():
+    for unit, scale in dates.NUMBERS.items():
         if EPOCH[0] * scale <= low <= high <= EPOCH[1] * scale and (named or is_sorted):
             return unit, f"{unit} since 1970"
     several = named or len(np.unique(present)) >= MANY / 2
-    if 1.9e7 <= low <= high <= 2.1e7 and several and not np.isnan(from_digits(present)).any():
-        return DIGITS, "days such as 20240131"
+    if 1.9e7 <= low <= high <= 2.1e7 and several and not np.isnan(dates.from_digits(present)).any():
+        return dates.DIGITS, "days such as 20240131"
     # The years from 2000 to 2040, in days since 1900.
     if 36_526.0 <= low <= high <= 51_502.0 and _sounds_like(name, CALENDAR):
-        return SERIAL, "days since 1900, as spreadsheets count"
+        return dates.SERIAL, "days since 1900, as spreadsheets count"
     return "", ""
 
 
@@ -196,32 +167,34 @@ def _decide_text(words: Any, asked: Question) -> Decision:
     present = words.drop_null()
     if not len(present):
         return _leave_out(asked.name, "all values are missing")
-    written = find_written(words, asked.decimal)
-    if isinstance(written, DateForm) and written.form:
-        others = count_others(words, written.form)
+    written = cells.find_written(words, asked.decimal)
+    if isinstance(written, date_forms.DateForm) and written.form:
+        others = date_forms.count_others(words, written.form)
         how = f"written {written.form}" + (f", {others} otherwise" if others else "")
-        found = _decide_date(words, DateStep(asked.name, "text", written.form), how)
+        found = _decide_date(words, dates.DateStep(asked.name, "text", written.form), how)
         if not written.in_doubt:
             return found
-        doubt = (
-            f"Column {shorten(asked.name)} may have days or months first, as in "
+        return replace(
+            found,
+            note=f"Column {shorten(asked.name)} may have days or months first, as in "
             f"{shorten(present[0].as_py())}; days are taken. If months are first, write dates "
-            "as 2024-01-31."
+            "as 2024-01-31.",
         )
-        return replace(found, note=doubt)
-    if isinstance(written, DateForm):
-        day, month = find_contradiction(words)
+    if isinstance(written, date_forms.DateForm):
+        day, month = date_forms.find_contradiction(words)
         raise TableError(
             f"Column {shorten(asked.name)} holds dates with days first, such as {shorten(day)}, "
             f"and with months first, such as {shorten(month)}. Write them as 2024-01-31, or leave "
             f"the column out ({option('drop', asked.name)})."
         )
-    if isinstance(written, Ambiguous):
+    if isinstance(written, number_formats.Ambiguous):
         raise written.question(asked.name)
     if written is None:
         return _decide_words(words, present, asked)
-    found = _decide_number(numbers_of(words, asked.name, "number", rule=written), "text", asked)
-    if not isinstance(found.step, NumberStep):
+    found = _decide_number(
+        steps.numbers_of(words, asked.name, "number", rule=written), "text", asked
+    )
+    if not isinstance(found.step, steps.NumberStep):
         return found
     done = f"number written like {written.like}; {found.done}".replace("; as it is", "")
     return Decision(replace(found.step, format=written), done, found.note)
@@ -233,7 +206,7 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     counted = pc.value_counts(present)
     counts = counted.field("counts").to_numpy()
     if len(counts) == 1:
-        only = CategoryStep(asked.name, "text", marked=True)
+        only = steps.CategoryStep(asked.name, "text", marked=True)
         return _constant(only, shorten(present[0].as_py()), missing)
     # A level needs ten rows for a column of its own, or 1 % of the rows if that is less.
     frequent = counts >= max(2, min(10, int(np.ceil(0.01 * len(words)))))
@@ -247,9 +220,11 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
         levels = sorted(counted.field("values").filter(pa.array(frequent)).to_pylist())
         pooled = len(counts) - len(levels)
         rare = f"; {pooled} rare one{'s' * (pooled > 1)} pooled" if pooled else ""
-        category = CategoryStep(asked.name, "text", levels, pooled > 0, marked=missing > 0)
-        return Decision(category, f"{count_of(len(levels), 'level')}{rare}{marked}")
-    step = learn_levels(words, asked.name, asked.targets, missing > 0)
+        return Decision(
+            steps.CategoryStep(asked.name, "text", levels, pooled > 0, marked=missing > 0),
+            f"{count_of(len(levels), 'level')}{rare}{marked}",
+        )
+    step = steps.learn_levels(words, asked.name, asked.targets, missing > 0)
     if not step.names:
         return _leave_out(asked.name, f"its {len(counts)} words are equally frequent")
     parts = step.names[: len(step.values)]
@@ -261,44 +236,44 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
 
 def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> Decision:
     """Decide for words that differ in nearly all rows: free text, or the id of the row."""
-    parts = [part for part in TEXT_PARTS if np.ptp(count_in_text(present, part))]
+    parts = [part for part in steps.TEXT_PARTS if np.ptp(steps.count_in_text(present, part))]
     # Words that differ only in their digits are numbered names, not free text.
     shapes = pc.count_distinct(pc.replace_substring_regex(present, r"\d+", "0")).as_py()
-    is_text = shapes > 5 and count_in_text(present, "words").mean() >= 2.0
+    is_text = shapes > 5 and steps.count_in_text(present, "words").mean() >= 2.0
     if not parts or not (is_text or asked.wanted):
         why = f"{distinct} different words in {len(present)} rows tell rows apart"
         return _leave_out(asked.name, why, is_id=True)
     missing = len(words) - len(present)
     return Decision(
-        TextStep(asked.name, "text", parts, marked=missing > 0),
+        steps.TextStep(asked.name, "text", parts, marked=missing > 0),
         f"text: {', '.join(parts)}" + (f"; {missing} missing marked" if missing else ""),
         f"Column {shorten(asked.name)} holds free text, of which only {' and '.join(parts)} are "
         f"learned from. If it names rows, say so ({option('id', asked.name)}).",
     )
 
 
-def _decide_date(column: Any, step: DateStep, meaning: str) -> Decision:
+def _decide_date(column: Any, step: dates.DateStep, meaning: str) -> Decision:
     """Decide which parts of dates vary; the step says how to read them."""
     name = step.name
-    found = read_moments(column, name, step.form, step.zone)
+    found = dates.read_moments(column, name, step.form, step.zone)
     there = ~np.isnan(found.clock)
     missing = len(there) - int(there.sum())
     if not there.any():
         return _leave_out(name, "all values are missing")
     step = replace(step, marked=missing > 0)
-    found = Moments(found.clock[there], found.instant[there])
-    newest = find_newest(found)
+    found = date_forms.Moments(found.clock[there], found.instant[there])
+    newest = dates.find_newest(found)
     middles: dict[str, float] = {}
-    for part in PARTS[:1] if step.form == TIME else PARTS:
-        values = part_of(found, part, newest)
+    for part in dates.PARTS[:1] if step.form == date_forms.TIME else dates.PARTS:
+        values = dates.part_of(found, part, newest)
         if values.min() < values.max():
             middles[part] = float(np.quantile(values, 0.5, method="lower"))
     if not middles:
         return _constant(step, column.drop_null()[0].as_py(), missing)
     note = None
     zoned = None
-    if step.form != TIME and kind_of(column.type) != "number":
-        with_zone = count_zones(column)
+    if step.form != date_forms.TIME and kind_of(column.type) != "number":
+        with_zone = date_forms.count_zones(column)
         without = len(found.clock) - with_zone
         if with_zone == 0 or without <= 0:
             zoned = with_zone > 0
@@ -311,7 +286,7 @@ def _decide_date(column: Any, step: DateStep, meaning: str) -> Decision:
         step, newest=newest, parts=list(middles), middles=list(middles.values()), zoned=zoned
     )
     day = str(np.datetime64(int(newest), "s").astype("datetime64[D]"))
-    done = ", ".join(f"{part} before {day}" if part == PARTS[3] else part for part in middles)
+    done = ", ".join(f"{part} before {day}" if part == dates.PARTS[3] else part for part in middles)
     done += f" ({meaning})" if meaning else ""
     done += f"; {missing} missing marked" if missing else ""
     return Decision(learned, done, note)
@@ -351,8 +326,8 @@ def _is_row_id(present: NDArray) -> bool:
 
 def _counts_rows(values: NDArray) -> bool:
     """Return whether values rise from row to row, mostly by the same amount."""
-    steps, counts = np.unique(np.diff(values), return_counts=True)
-    return bool(steps[0] > 0) and 2 * counts.max() >= len(values)
+    rises, counts = np.unique(np.diff(values), return_counts=True)
+    return bool(rises[0] > 0) and 2 * counts.max() >= len(values)
 
 
 def _sounds_like(name: str, last: set[str], alone: frozenset[str] | set[str] = frozenset()) -> bool:
@@ -369,7 +344,7 @@ def _sounds_like(name: str, last: set[str], alone: frozenset[str] | set[str] = f
     return words[-1] in last or joined or (len(words) == 1 and words[0] in alone)
 
 
-def _constant(step: Step, value: object, missing: int) -> Decision:
+def _constant(step: steps.Step, value: object, missing: int) -> Decision:
     if not missing:
         return _leave_out(step.name, f"all values are {value}")
     return Decision(step, f"only whether it is missing ({missing} are); all others are {value}")

@@ -57,9 +57,7 @@ def read_label_column(
     >>> read_label_column(["ok", "fraud", ""], "fraud")
     array([ 0,  1, -1])
     """
-    labels = _LabelWords(name)
-    labels.add(values)
-    return labels.codes(outlier_label, assume).astype(np.int64)
+    return _LabelWords([values], name).codes(outlier_label, assume).astype(np.int64)
 
 
 def read_label_batches(
@@ -69,33 +67,30 @@ def read_label_batches(
 
     Parameters are those of :func:`read_label_column`.
     """
-    labels = _LabelWords(name)
-    for values in batches:
-        labels.add(values)
-        if len(labels.numbers) > MAX_LABELS:
-            raise TableError(
-                f"Column {shorten(name)} holds more than {MAX_LABELS} different values, "
-                "which cannot be labels. Name the column of labels (--label)."
-            )
-    return labels.codes(outlier_label, assume)
+    return _LabelWords(batches, name, MAX_LABELS).codes(outlier_label, assume)
 
 
 class _LabelWords:
     """The distinct words of a column of labels, and for each row the number of its word."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, batches: Iterable[Any], name: str, most: float = np.inf) -> None:
         self.name = name
         self.numbers: dict[str, int] = {}
         self._parts: list[NDArray] = []
-
-    def add(self, values: Any) -> None:
-        """Add the next rows."""
-        column = column_of(pa.table({self.name: _to_array(values, self.name)}), self.name)
-        distinct, places = encode(column)
-        words = pc.utf8_trim_whitespace(as_text(distinct, self.name)).to_pylist()
-        own = [-1 if w is None else self.numbers.setdefault(w, len(self.numbers)) for w in words]
-        small = np.int8 if len(self.numbers) <= 127 else np.int32
-        self._parts.append(np.array([*own, -1], small)[places])
+        for values in batches:
+            column = column_of(pa.table({name: _to_array(values, name)}), name)
+            distinct, places = encode(column)
+            words = pc.utf8_trim_whitespace(as_text(distinct, name)).to_pylist()
+            own = [
+                -1 if w is None else self.numbers.setdefault(w, len(self.numbers)) for w in words
+            ]
+            small = np.int8 if len(self.numbers) <= 127 else np.int32
+            self._parts.append(np.array([*own, -1], small)[places])
+            if len(self.numbers) > most:
+                raise TableError(
+                    f"Column {shorten(name)} holds more than {most} different values, "
+                    "which cannot be labels. Name the column of labels (--label)."
+                )
 
     def codes(self, outlier_label: Any, assume: bool) -> NDArray:
         """Return the codes of all rows."""
@@ -312,15 +307,13 @@ class Answers:
 
     def apply(self, words: Any, keys: list[str | None]) -> Any:
         """Return labels of rows: the answers, and the old labels where there is no answer."""
-        result = words.to_pylist()
-        for row, key in enumerate(keys):
-            if key is not None and key in self.given:
-                self.met.add(key)
-                before = result[row]
-                result[row] = self.given[key][-1]
-                if before is not None and _canonical(before) != _canonical(result[row]):
-                    self.changed += 1
-        return pa.array(result, pa.string())
+        self.met |= self.given.keys() & set(keys)
+        new = [self.given[key][-1] if key in self.given else None for key in keys]
+        self.changed += sum(
+            before is not None and given is not None and _canonical(before) != _canonical(given)
+            for before, given in zip(words.to_pylist(), new, strict=True)
+        )
+        return pc.coalesce(pa.array(new, pa.string()), words)
 
     def note(self, shown: str) -> str:
         """Return a sentence about the answers."""

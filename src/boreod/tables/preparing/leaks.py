@@ -1,7 +1,7 @@
 """Warn of columns that may have been filled in after the label was known.
 
-A column that ranks all rows of the code 1 before the others may also be a very good one. Only users
-can decide that, so a note asks them. Results of an earlier scoring are left out.
+A column that ranks all rows of the code 1 before all other rows may also be a very good column.
+Only users know which it is, so a note asks them. Results of an earlier scoring are left out.
 """
 
 import re
@@ -87,10 +87,9 @@ def find_leaks(
         what = f"alone tells all outliers from other rows (AUC {found:.3f})"
         if found == 1.0 and len(np.unique(matrix[chosen, best])) == 2:
             what = "is a copy of the label"
-        is_mark = columns[best][1] == f"{name} is missing"
-        about = (
-            f"Whether column {shorten(name)} is missing" if is_mark else f"Column {shorten(name)}"
-        )
+        about = f"Column {shorten(name)}"
+        if columns[best][1] == f"{name} is missing":
+            about = f"Whether column {shorten(name)} is missing"
         notes.append(
             f"{about} {what}. If it is filled in when somebody knows, rows to come "
             f"will not have it: leave it out ({option('drop', name)})."
@@ -99,7 +98,7 @@ def find_leaks(
 
 
 def _choose_rows(codes: NDArray, assume: bool) -> NDArray | None:
-    """Return all rows of the code 1 and some others, None if there are too few."""
+    """Return all rows of the code 1 and some other rows, or None if there are too few."""
     outliers = np.flatnonzero(codes == OUTLIER)
     others = np.flatnonzero((codes == INLIER) | (assume & (codes == UNLABELLED)))
     if min(len(outliers), len(others)) < ENOUGH_OUTLIERS:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from boreod.files import typed_json
 from boreod.tables.arrow import Names, TableError, as_names, check_names, column_of, kind_of
-from boreod.tables.preparing.decisions import STEPS, Question, decide
-from boreod.tables.preparing.leaks import find_leaks, find_results, result_notes
+from boreod.tables.preparing import decisions, leaks
 from boreod.tables.preparing.since import Since, add_to_table, found_in, is_whole
 from boreod.tables.preparing.steps import STORED_BYTES, LevelStep, Step, Targets, make_targets
 from boreod.tables.reading.blocks import check_columns
@@ -132,19 +131,17 @@ class Preparation:
         check_names(table.column_names, "the table")
         ids = as_names(ids, table.column_names)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
-        results = []
-        if keep is None:
-            found = find_results(table.column_names, label)
-            results = [name for name in found if roles[name] == "used"]
+        found = leaks.find_results(table.column_names, label) if keep is None else []
+        results = [name for name in found if roles[name] == "used"]
         roles |= dict.fromkeys(results, RESULT)
         since = found_in(table.schema)
         made = [one.name for one in since]
         roles |= dict.fromkeys(made, "used")
         targets = None if codes is None else make_targets(codes, assume, self.seed)
         wanted = set(made if keep is None else table.column_names)
-        question = Question("", self.max_levels, targets, decimal)
+        question = decisions.Question("", self.max_levels, targets, decimal)
         steps, summary, notes = _learn(table, roles, question, wanted)
-        notes += result_notes(results, label)
+        notes += leaks.result_notes(results, label)
         if not steps:
             raise TableError(
                 f"No column is left to learn from. {' '.join(notes)} Columns with values that "
@@ -156,7 +153,7 @@ class Preparation:
         matrix = self._fill_training(table, targets)
         if codes is not None:
             owners = [(step.name, name) for step in steps for name in step.names]
-            notes += find_leaks(table, codes, assume, matrix, owners, list(ids))
+            notes += leaks.find_leaks(table, codes, assume, matrix, owners, list(ids))
         return matrix
 
     def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
@@ -253,7 +250,7 @@ class Preparation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned as numbers, words and lists, ready for JSON."""
-        kinds = {step: becomes for becomes, step in STEPS.items()}
+        kinds = {step: becomes for becomes, step in decisions.STEPS.items()}
         steps = [{"becomes": kinds[type(step)], **asdict(step)} for step in self.steps_]
         summary = [list(row) for row in self.summary_]
         return {**asdict(replace(self._learned, steps=[])), "steps": steps, "summary": summary}
@@ -325,12 +322,12 @@ def _read_step(data: Any) -> Step:
     """Return a step from stored data, which may be anything."""
     stored = dict(data) if isinstance(data, dict) else {}
     becomes = stored.pop("becomes", None)
-    if not isinstance(becomes, str) or becomes not in STEPS:
+    if not isinstance(becomes, str) or becomes not in decisions.STEPS:
         raise ValueError(f"it has a step for {shorten(becomes)}")
     if becomes == "date":
         # Older files do not have ``zoned``.
         stored.setdefault("zoned", None)
-    return typed_json(STEPS[becomes], stored, "step")
+    return typed_json(decisions.STEPS[becomes], stored, "step")
 
 
 def _read_roles(
@@ -373,7 +370,7 @@ def _read_roles(
 
 
 def _learn(
-    table: Any, roles: dict[str, str], question: Question, wanted: set[str]
+    table: Any, roles: dict[str, str], question: decisions.Question, wanted: set[str]
 ) -> tuple[list[Step], list[tuple[str, str, str, int]], list[str]]:
     """Decide the step of every column, and refuse all bad columns in one error."""
     steps: list[Step] = []
@@ -386,7 +383,7 @@ def _learn(
             continue
         try:
             column = column_of(table, name)
-            decision = decide(column, replace(question, name=name, wanted=name in wanted))
+            decision = decisions.decide(column, replace(question, name=name, wanted=name in wanted))
         except TableError as error:
             refused.append(str(error))
             continue

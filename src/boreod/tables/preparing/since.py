@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from boreod.files import typed_json
 from boreod.tables.arrow import TableError, column_of, encode, kind_of, pa
 from boreod.tables.cells import as_numbers, as_text
-from boreod.tables.preparing.dates import DateStep, read_moments
-from boreod.tables.preparing.decisions import Question, decide
+from boreod.tables.preparing import dates, decisions
 from boreod.text import listed, shorten, suggest
 
 METADATA = b"boreod.since"
@@ -45,14 +44,16 @@ class Since:
         """Whether a training table can have led to these values."""
         if self.form is None:
             return self.kind == "number" and self.zone is None
-        return DateStep(self.time, self.kind, self.form, self.zone).is_possible
+        return dates.DateStep(self.time, self.kind, self.form, self.zone).is_possible
 
     def read(self, batch: Any, first_row: int) -> NDArray:
         """Return the times: dates in hours, numbers in their own unit, NaN for missing cells."""
         column = column_of(batch, self.time)
         if self.form is None:
             return as_numbers(column, self.time, "number", first_row)
-        return read_moments(column, self.time, self.form, self.zone, first_row).instant / 3600.0
+        return (
+            dates.read_moments(column, self.time, self.form, self.zone, first_row).instant / 3600.0
+        )
 
 
 Asked = str | Iterable[str | Since]
@@ -71,11 +72,10 @@ def found_in(schema: Any) -> list[Since]:
 
 def add_to_table(table: Any, asked: Asked) -> Any:
     """Return a whole table with the new columns that are asked for."""
-    batches = table.combine_chunks().to_batches()
-    wanted = as_list(asked)
-    if not batches or not wanted:
+    if not as_list(asked):
         return table
-    schema, made = add_to_batches(table.schema, iter(batches), wanted)
+    batches = table.combine_chunks().to_batches()
+    schema, made = add_to_batches(table.schema, iter(batches), asked)
     return pa.Table.from_batches(list(made), schema)
 
 
@@ -175,17 +175,17 @@ def _resolve(text: str, batch: Any) -> Since:
     if len(found) == 1:
         return found[0]
     times = listed([since.time for since in found])
-    dates = f"{times} hold dates" if found else "none of its columns holds dates"
+    what = f"{times} hold dates" if found else "none of its columns holds dates"
     raise TableError(
-        f"`since` (--since) {shorten(text)} needs one column of dates, and {dates}. Name it: "
+        f"`since` (--since) {shorten(text)} needs one column of dates, and {what}. Name it: "
         f"{text}:COLUMN."
     )
 
 
 def _read_time(owner: str, name: str, batch: Any) -> Since:
     column = column_of(batch, name)
-    step = decide(column, Question(name)).step
-    if isinstance(step, DateStep):
+    step = decisions.decide(column, decisions.Question(name)).step
+    if isinstance(step, dates.DateStep):
         return Since(owner, name, step.kind, step.form, step.zone)
     # A column that holds a single date has no step.
     if kind_of(column.type) == "date or time":

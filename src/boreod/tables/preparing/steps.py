@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.tables import cells, date_forms
 from boreod.tables.arrow import encode, pa, pc
-from boreod.tables.cells import as_numbers, as_text, whole_words
-from boreod.tables.date_forms import to_seconds
 from boreod.tables.number_formats import NumberFormat
 from boreod.validation import OUTLIER, UNLABELLED
 
@@ -102,8 +101,8 @@ class Step(ABC):
 
     def words_of(self, column: Any) -> Any:
         """Return a column as text; codes that were numbers have no decimals."""
-        words = as_text(column, self.name)
-        return whole_words(words) if self.kind == "number" else words
+        words = cells.as_text(column, self.name)
+        return cells.whole_words(words) if self.kind == "number" else words
 
     @abstractmethod
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
@@ -216,7 +215,7 @@ class TextStep(Step):
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
         """Write values into a result of zeros, and return which rows have no value."""
-        words = as_text(column, self.name)
+        words = cells.as_text(column, self.name)
         for place, part in enumerate(self.parts):
             result[:, place] = count_in_text(words, part)
         return words.is_null().to_numpy(zero_copy_only=False)
@@ -314,11 +313,13 @@ class LevelStep(Step):
         # A stored level takes 16 bytes in addition to its letters.
         sizes = np.cumsum([len(self.levels[i].encode()) + 16 for i in order])
         kept = np.sort(order[sizes <= most_bytes]).tolist()
-        lists = {name: getattr(self, name) for name in ("levels", "counts", "outliers", "known")}
-        chosen: dict[str, Any] = {
-            name: [values[i] for i in kept] for name, values in lists.items() if values
-        }
-        return replace(self, **chosen)
+        return replace(
+            self,
+            levels=[self.levels[i] for i in kept],
+            counts=[self.counts[i] for i in kept],
+            outliers=[self.outliers[i] for i in kept if self.outliers],
+            known=[self.known[i] for i in kept if self.known],
+        )
 
     def _put(self, result: NDArray, columns: list[NDArray], words: Any) -> NDArray:
         """Write columns; a missing word gets the median frequency and the odds 0."""
@@ -330,12 +331,16 @@ class LevelStep(Step):
 
 
 def numbers_of(
-    column: Any, name: str, kind: str, first_row: int = 1, rule: NumberFormat | None = None
+    column: Any,
+    name: str,
+    kind: str,
+    first_row: int = 1,
+    rule: NumberFormat | None = None,
 ) -> NDArray:
     """Return a column as float64, NaN where a value is missing; durations are seconds."""
     if pa.types.is_duration(column.type):
-        return to_seconds(column, column.type.unit)
-    return as_numbers(column, name, kind, first_row, rule)
+        return date_forms.to_seconds(column, column.type.unit)
+    return cells.as_numbers(column, name, kind, first_row, rule)
 
 
 def count_in_text(words: Any, part: str) -> NDArray:

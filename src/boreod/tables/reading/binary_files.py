@@ -15,21 +15,10 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from boreod.tables.arrow import TableError, fs, pa, parquet, plain_batch, plain_schema
+from boreod.tables.arrow import TableError, check_same, fs, pa, parquet, plain_batch, plain_schema
 from boreod.tables.cells import TYPES, declared_kind, find_kind, to_kind
-from boreod.tables.reading.blocks import Options, Typed, cleaned
-from boreod.tables.reading.locations import (
-    STANDARD,
-    SUFFIXES,
-    TEXT_FORMATS,
-    Place,
-    find_format,
-    find_place,
-    is_pipe,
-    open_bytes,
-    reading,
-)
-from boreod.text import listed, shorten
+from boreod.tables.reading import blocks, locations
+from boreod.text import shorten
 
 PARQUET = "a Parquet file"
 
@@ -38,7 +27,7 @@ PARQUET = "a Parquet file"
 class Member:
     """One of the files of a table."""
 
-    place: Place
+    place: locations.Place
     # The path within the folder, with slashes; for a single file, its name.
     name: str
     # The values in the names of its folders: a pyarrow scalar for each column.
@@ -57,14 +46,14 @@ class Footer:
     added: tuple[str, ...]
 
 
-def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
+def open_arrow(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open an Arrow (Feather) file, in the file or the stream format, or a pipe."""
     kind = "an Arrow or Feather file"
-    shown = "standard input" if path == STANDARD else path
-    with reading(shown, kind):
-        is_stream = is_pipe(path)
+    shown = "standard input" if path == locations.STANDARD else path
+    with locations.reading(shown, kind):
+        is_stream = locations.is_pipe(path)
         if is_stream:
-            stream = pa.PythonFile(open_bytes(path, stack), mode="r")
+            stream = pa.PythonFile(locations.open_bytes(path, stack), mode="r")
         else:
             stream = stack.enter_context(pa.OSFile(path))
             is_stream = stream.read(6) != b"ARROW1"
@@ -73,29 +62,29 @@ def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
         schema = _chosen_schema(opened.schema, options, shown)
 
     def batches() -> Iterator[Any]:
-        with reading(shown, kind):
+        with locations.reading(shown, kind):
             found = opened if is_stream else map(opened.get_batch, range(opened.num_record_batches))
             for batch in found:
                 # The offsets in a damaged file may point anywhere.
                 batch.validate(full=True)
                 yield plain_batch(batch, schema)
 
-    return cleaned(schema, batches(), options)
+    return blocks.cleaned(schema, batches(), options)
 
 
-def open_parquet(path: str, options: Options) -> Typed:
+def open_parquet(path: str, options: blocks.Options) -> blocks.Typed:
     """Open a Parquet file, or as one table those of a folder in the order of their names."""
-    members = find_members(find_place(path), options.types)
+    members = find_members(locations.find_place(path), options.types)
     schema = unified_schema(members, [read_footer(options, member) for member in members])
 
     def batches() -> Iterator[Any]:
         for member in members:
             yield from read_rows(member, schema, options.batch_rows)
 
-    return cleaned(schema, batches(), options)
+    return blocks.cleaned(schema, batches(), options)
 
 
-def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
+def find_members(place: locations.Place, types: Mapping[str, Any]) -> list[Member]:
     """Return a Parquet file, or the Parquet files of a folder in the order of their names.
 
     Files and folders whose names begin with ``.`` or ``_`` are left out. Folders may be called
@@ -103,7 +92,7 @@ def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
     """
     if not place.is_folder:
         return [Member(place, PurePosixPath(place.path.replace(os.sep, "/")).name, {})]
-    with reading(place.shown):
+    with locations.reading(place.shown):
         names = _local_names(place.path) if place.is_local else _remote_names(place)
     found = sorted(filter(_is_wanted, map(PurePosixPath, names)))
     if not found:
@@ -115,26 +104,30 @@ def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
     values = _read_values([_keys(name) for name in found], types)
     path, shown = place.path.rstrip("/"), place.shown.rstrip("/")
     return [
-        Member(Place(place.filesystem, f"{path}/{name}", f"{shown}/{name}"), str(name), own)
+        Member(
+            locations.Place(place.filesystem, f"{path}/{name}", f"{shown}/{name}"), str(name), own
+        )
         for name, own in zip(found, values, strict=True)
     ]
 
 
 def find_text_files(folder: str, asked: str | None) -> list[str]:
-    """Return the text files of a folder in the order of names; no file if it holds Parquet."""
-    with reading(folder):
+    """Return the text files of a folder by name; the list is empty if it holds Parquet files."""
+    with locations.reading(folder):
         names = [PurePosixPath(name) for name in sorted(_local_names(folder))]
     if asked in (None, "parquet") and any(map(_is_wanted, names)):
         return []
-    wanted = TEXT_FORMATS if asked is None else (asked,)
-    found = [name for name in names if find_format(str(name), None, to_read=True) in wanted]
+    wanted = locations.TEXT_FORMATS if asked is None else (asked,)
+    found = [
+        name for name in names if locations.find_format(str(name), None, to_read=True) in wanted
+    ]
     return [os.path.join(folder, str(name)) for name in found]
 
 
-def read_footer(options: Options, member: Member) -> Footer:
+def read_footer(options: blocks.Options, member: Member) -> Footer:
     """Return the footer of a file; refuse columns that it lacks or that are not plain."""
     shown = member.place.shown
-    with reading(shown, PARQUET), _opened(member) as file:
+    with locations.reading(shown, PARQUET), _opened(member) as file:
         schema, groups = file.schema_arrow, _group_rows(file.metadata)
     added = tuple(name for name in member.values if name not in schema.names)
     for name in added:
@@ -144,20 +137,15 @@ def read_footer(options: Options, member: Member) -> Footer:
 
 def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
     """Return one schema for all files, with types that hold all values; refuse other columns."""
-    names = set(footers[0].schema.names)
+    first = members[0].place.shown
     for footer, member in zip(footers, members, strict=True):
-        if set(footer.schema.names) != names:
-            differing = listed(sorted(names ^ set(footer.schema.names)), 5)
-            raise TableError(
-                f"All files of a folder must have the same columns; {member.place.shown} differs "
-                f"from {members[0].place.shown} in {differing}. Move it elsewhere."
-            )
+        check_same(footers[0].schema.names, footer.schema.names, first, member.place.shown)
     try:
         return pa.unify_schemas([f.schema for f in footers], promote_options="permissive")
     except pa.ArrowException as error:
         raise TableError(
             f"Files of one folder must have columns of the same types, unlike those of "
-            f"{PurePosixPath(members[0].place.shown).parent}: {str(error).splitlines()[0]}."
+            f"{PurePosixPath(first).parent}: {str(error).splitlines()[0]}."
         ) from None
 
 
@@ -165,7 +153,7 @@ def read_rows(
     member: Member, schema: Any, batch_rows: int, start: int = 0, stop: int = sys.maxsize
 ) -> Iterator[Any]:
     """Yield the rows from ``start`` up to before ``stop``, in batches of at most ``batch_rows``."""
-    with reading(member.place.shown, PARQUET), _opened(member) as file:
+    with locations.reading(member.place.shown, PARQUET), _opened(member) as file:
         ends = [0, *accumulate(_group_rows(file.metadata))]
         groups = [i for i, (a, b) in enumerate(pairwise(ends)) if b > start and a < stop]
         seen = ends[groups[0]] if groups else 0
@@ -188,8 +176,8 @@ def read_rows(
                 return
 
 
-def _chosen_schema(schema: Any, options: Options, shown: str) -> Any:
-    """Return the plain schema of the columns to read; the others may be of any type."""
+def _chosen_schema(schema: Any, options: blocks.Options, shown: str) -> Any:
+    """Return the plain schema of the columns to read; other columns may be of any type."""
     if not schema.names:
         raise TableError(f"{shown} has no columns. A table needs columns and rows.")
     places = options.chosen(schema.names, shown)
@@ -220,8 +208,11 @@ def _local_names(folder: str) -> list[str]:
             if real not in seen and name[0] not in "._":
                 folders.append(name)
                 seen.add(real)
-        shown = [os.path.join(parent, name) for name in files if name[0] not in "._"]
-        names += [os.path.relpath(path, folder).replace(os.sep, "/") for path in shown]
+        names += [
+            os.path.relpath(os.path.join(parent, name), folder).replace(os.sep, "/")
+            for name in files
+            if name[0] not in "._"
+        ]
     return names
 
 
@@ -229,22 +220,21 @@ def _fail(error: OSError) -> None:
     raise error
 
 
-def _remote_names(place: Place) -> list[str]:
+def _remote_names(place: locations.Place) -> list[str]:
     found = place.filesystem.get_file_info(fs.FileSelector(place.path, recursive=True))
     base = len(place.path.rstrip("/")) + 1
     return [info.path[base:] for info in found if info.type == fs.FileType.File]
 
 
 def _is_wanted(name: PurePosixPath) -> bool:
-    is_parquet = SUFFIXES.get(name.suffix.lower()) == "parquet"
+    is_parquet = locations.SUFFIXES.get(name.suffix.lower()) == "parquet"
     return is_parquet and not any(part[0] in "._" for part in name.parts)
 
 
 def _keys(name: PurePosixPath) -> dict[str, str | None]:
-    pairs = (part.partition("=") for part in name.parts[:-1])
     return {
         unquote(key): None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
-        for key, between, value in pairs
+        for key, between, value in (part.partition("=") for part in name.parts[:-1])
         if key and between
     }
 

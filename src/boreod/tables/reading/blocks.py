@@ -8,38 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.tables import cells
 from boreod.tables.arrow import Names, TableError, as_mask, as_names, check_names, pa, pc
-from boreod.tables.cells import (
-    TYPES,
-    BadCells,
-    Kind,
-    Rule,
-    Where,
-    declared_kind,
-    find_kind,
-    find_rule,
-    to_kind,
-    with_nulls,
-)
 from boreod.tables.number_formats import CODE, NumberFormat, parse
 from boreod.text import listed, renamed_hint, shorten, suggest
 from boreod.validation import LARGEST
 
 # Rows of a block, in formats that are read row by row.
 BLOCK_ROWS = 10_000
-# If rows are left out, a column of this name has the numbers of the others.
-ROW = "\0row"
-# The metadata of a batch have the same numbers under this name.
+# If rows are left out, the metadata of a batch hold the numbers of its rows under this name.
 ROWS = b"boreod.rows"
 # Large numbers have a large exponent or many digits.
 LARGE = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"
 # A pyarrow schema, and the record batches to come.
 Typed = tuple[Any, Iterator[Any]]
 # Rows as Python columns or as a record batch, and the place of each of these rows.
-Values = tuple[dict[str, list[Any]], Where]
-Block = tuple[Any, Where]
+Values = tuple[dict[str, list[Any]], cells.Where]
+Block = tuple[Any, cells.Where]
 # A column, its bad cells, and what it holds.
-Converted = tuple[Any, NDArray, Kind]
+Converted = tuple[Any, NDArray, cells.Kind]
 
 
 @dataclass(frozen=True)
@@ -93,7 +80,7 @@ class ReadOptions:
     header: bool | int | None = None
     encoding: str | None = None
     decimal: str | None = None
-    types: Mapping[str, str | Rule] | None = None
+    types: Mapping[str, str | cells.Rule] | None = None
     columns: Iterable[str] | None = None
     since: Any = ()
     drop: Names = ()
@@ -109,10 +96,10 @@ class ReadOptions:
                 f"`batch_rows` must be a whole number from 1 on; got {self.batch_rows!r}."
             )
         for name, kind in (self.types or {}).items():
-            if kind not in TYPES and not isinstance(kind, Rule):
+            if kind not in cells.TYPES and not isinstance(kind, cells.Rule):
                 raise TableError(
-                    f"The type of a column must be one of {', '.join(TYPES)}; got {kind!r} for "
-                    f"{shorten(name)}."
+                    f"The type of a column must be one of {', '.join(cells.TYPES)}; got {kind!r} "
+                    f"for {shorten(name)}."
                 )
         if self.decimal not in (".", ",", None):
             raise TableError(f"`decimal` (--decimal) must be . or , and not {self.decimal!r}.")
@@ -122,7 +109,7 @@ class ReadOptions:
 class Options(ReadOptions):
     """Options for the reader of a single format, and what it finds."""
 
-    types: Mapping[str, str | Rule] = field(default_factory=dict)
+    types: Mapping[str, str | cells.Rule] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     computed: tuple[str, ...] | None = ()
@@ -130,12 +117,12 @@ class Options(ReadOptions):
     optional: tuple[str, ...] = ()
     # Columns to drop that were found in some file.
     met: set[str] = field(default_factory=set)
-    found: BadCells = field(default_factory=BadCells)
+    found: cells.BadCells = field(default_factory=cells.BadCells)
 
     def chosen(self, known: list[str], shown: str) -> list[int]:
-        """Return the places of the columns to read; the others may have any names.
+        """Return the places of the columns to read; other columns may have any names.
 
-        Refuse names of columns that are not there, and columns to read with the same name.
+        Refuse names of columns that the table lacks, and columns to read with the same name.
         """
         wanted = None if self.columns is None else as_names(self.columns, known)
         if wanted is not None:
@@ -157,7 +144,7 @@ class Options(ReadOptions):
 def check_columns(
     columns: Iterable[str] | None, known: list[str], shown: str, trained: Container[str] = ()
 ) -> None:
-    """Refuse columns that are not there; one error names all those that a model was trained on."""
+    """Refuse columns that a table lacks; one error names all columns that a model needs."""
     missing = [name for name in columns or () if name not in known]
     gone = [name for name in missing if name in trained]
     if gone:
@@ -172,7 +159,7 @@ def check_columns(
         raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
 
 
-def rows_after(before: int) -> Where:
+def rows_after(before: int) -> cells.Where:
     """Return a function that names a row of a block, given how many rows came before the block."""
     return lambda row: f"Row {before + row + 1}"
 
@@ -185,15 +172,15 @@ def from_values(blocks: Iterator[Values], options: Options) -> Typed:
     for name, column in zip(values, first.columns, strict=True):
         came_as = set(map(type, values[name])) - {type(None)}
         if name in options.types:
-            kinds[name] = declared_kind(options.types[name])
+            kinds[name] = cells.declared_kind(options.types[name])
         elif came_as == {bool}:
-            kinds[name] = Kind("boolean")
+            kinds[name] = cells.Kind("boolean")
         else:
             # Long numbers are codes.
-            kinds[name] = find_kind(column, options.decimal if str in came_as else None)
+            kinds[name] = cells.find_kind(column, options.decimal if str in came_as else None)
             if str in came_as <= {str, bool}:
                 rule = NumberFormat() if kinds[name] == ("number", None) else kinds[name].rule
-                kinds[name] = Kind("text", rule)
+                kinds[name] = cells.Kind("text", rule)
     rest = ((_to_text(own), at) for own, at in blocks)
     return typed(chain([(first, where)], rest), kinds, options)
 
@@ -208,13 +195,13 @@ def _to_text(values: dict[str, list[Any]]) -> Any:
     return pa.RecordBatch.from_arrays(columns, list(values))
 
 
-def typed(blocks: Iterable[Block], kinds: dict[str, Kind], options: Options) -> Typed:
+def typed(blocks: Iterable[Block], kinds: dict[str, cells.Kind], options: Options) -> Typed:
     """Return a table from blocks of text, given what its columns hold."""
-    schema = pa.schema([(name, TYPES[kind.type]) for name, kind in kinds.items()])
+    schema = pa.schema([(name, cells.TYPES[kind.type]) for name, kind in kinds.items()])
 
     def convert(name: str, column: Any) -> Converted:
         kind = kinds[name]
-        found, bad = to_kind(column, kind)
+        found, bad = cells.to_kind(column, kind)
         if kind == ("number", None) and name not in options.types:
             # Codes would lose digits as numbers.
             bad = bad | as_mask(pc.match_substring_regex(column, CODE))
@@ -228,7 +215,7 @@ def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
 
     Bad cells hold text that does not follow the rule of its column, or infinite numbers.
     """
-    rules: dict[str, Rule] = {}
+    rules: dict[str, cells.Rule] = {}
 
     def blocks() -> Iterator[Block]:
         rows = 0
@@ -240,25 +227,25 @@ def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
 
     def convert(name: str, column: Any) -> Converted:
         if name in rules:
-            return column, rules[name].find_bad(column), Kind("number", rules[name])
+            return column, rules[name].find_bad(column), cells.Kind("number", rules[name])
         if pa.types.is_floating(column.type):
-            return column, as_mask(pc.is_inf(column)), Kind("number")
-        return column, np.zeros(len(column), bool), Kind("number")
+            return column, as_mask(pc.is_inf(column)), cells.Kind("number")
+        return column, np.zeros(len(column), bool), cells.Kind("number")
 
     return _checked(schema, blocks(), convert, options)
 
 
-def find_rules(batch: Any, options: Options) -> dict[str, Rule]:
+def find_rules(batch: Any, options: Options) -> dict[str, cells.Rule]:
     """Return the rules of columns of text that hold numbers or dates."""
-    rules: dict[str, Rule] = {}
+    rules: dict[str, cells.Rule] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_string(column.type):
             rule: Any = options.types.get(name)
             if rule is None:
-                rule = find_rule(column, options.decimal)
+                rule = cells.find_rule(column, options.decimal)
             elif rule == "number":
                 rule = NumberFormat()
-            if isinstance(rule, Rule):
+            if isinstance(rule, cells.Rule):
                 rules[name] = rule
     return rules
 
@@ -290,22 +277,18 @@ def _checked(
                 if options.computed is None or name in options.computed:
                     large = _find_large(column, kind.rule)
                 found.add(table.column(name), bad, name, where, kind.what, large)
-                columns.append(with_nulls(column, bad | large))
+                columns.append(cells.with_nulls(column, bad | large))
                 wrong |= bad | large
             batch = pa.RecordBatch.from_arrays(columns, schema=schema)
             if found.policy == "drop":
-                numbers = np.arange(found.seen + 1, found.seen + 1 + len(wrong))
-                found.seen += len(wrong)
-                found.rows += int(wrong.sum())
-                batch = batch.append_column(ROW, pa.array(numbers)).filter(pa.array(~wrong))
+                found.leave_out(wrong)
+                batch = batch.filter(pa.array(~wrong))
             yield batch
 
-    if found.policy == "drop":
-        return schema.append(pa.field(ROW, pa.int64())), batches()
     return schema, batches()
 
 
-def _find_large(column: Any, rule: Rule | None) -> NDArray:
+def _find_large(column: Any, rule: cells.Rule | None) -> NDArray:
     """Return which numbers of a column are finite, and too large to compute with."""
     if pa.types.is_floating(column.type):
         values = column.to_numpy(zero_copy_only=False)

@@ -16,21 +16,11 @@ from urllib.parse import quote
 
 from boreod.tables.arrow import TableError, leave_out, pa, plain_batch, plain_schema
 from boreod.tables.cells import Kind, find_kind, to_kind
-from boreod.tables.reading.blocks import (
-    BLOCK_ROWS,
-    Options,
-    Typed,
-    Values,
-    cleaned,
-    from_values,
-    rows_after,
-)
-from boreod.tables.reading.locations import reading
-from boreod.tables.reading.separated import HEAD_LINES, NoRows, find_header, other_lines
+from boreod.tables.reading import blocks, locations, separated
 from boreod.text import listed, shorten
 
 
-def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
+def open_sqlite(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open a table or query of an SQLite database."""
     with _asking(path, "an SQLite database", sqlite3.Error):
         address = f"file:{quote(os.path.abspath(path))}?mode=ro"
@@ -46,11 +36,11 @@ def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
     known = [column[0] for column in cursor.description]
     places = options.chosen(known, path)
 
-    def blocks() -> Iterator[Values]:
+    def fetched() -> Iterator[blocks.Values]:
         before = 0
         with _asking(path, "an SQLite database", sqlite3.Error):
             while True:
-                rows = cursor.fetchmany(BLOCK_ROWS)
+                rows = cursor.fetchmany(blocks.BLOCK_ROWS)
                 values = {known[place]: [row[place] for row in rows] for place in places}
                 for name, cells in values.items():
                     if bytes in map(type, cells):
@@ -58,15 +48,15 @@ def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
                             f"Cells must hold one number or word each; column {shorten(name)} "
                             f"holds bytes. Leave it out ({leave_out(name)})."
                         )
-                yield values, rows_after(before)
+                yield values, blocks.rows_after(before)
                 before += len(rows)
                 if not rows:
                     return
 
-    return from_values(blocks(), options)
+    return blocks.from_values(fetched(), options)
 
 
-def open_duckdb(path: str, options: Options, stack: ExitStack) -> Typed:
+def open_duckdb(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
     """Open a table or query of a DuckDB database."""
     duckdb = _library(path, "duckdb", "DuckDB", "duckdb")
     with _asking(path, "a DuckDB database", duckdb.Error):
@@ -91,10 +81,10 @@ def open_duckdb(path: str, options: Options, stack: ExitStack) -> Typed:
             for batch in batches:
                 yield plain_batch(batch, schema)
 
-    return cleaned(schema, converted(), options)
+    return blocks.cleaned(schema, converted(), options)
 
 
-def open_workbook(path: str, options: Options) -> Typed:
+def open_workbook(path: str, options: blocks.Options) -> blocks.Typed:
     """Open a sheet of an Excel workbook; its first row has the column names."""
     fastexcel = _library(path, "fastexcel", "fastexcel", "excel")
     # The library would warn of empty columns.
@@ -105,10 +95,10 @@ def open_workbook(path: str, options: Options) -> Typed:
         filled = [n for n in names if book.load_sheet(n, header_row=None, n_rows=1).height]
         sheet = _find_table(path, options.query, filled, "sheet")
         first = book.load_sheet(
-            sheet, header_row=None, skip_rows=0, n_rows=HEAD_LINES, dtypes="string"
+            sheet, header_row=None, skip_rows=0, n_rows=separated.HEAD_LINES, dtypes="string"
         )
         head = [[str(c or "") for c in row.values()] for row in first.to_arrow().to_pylist()]
-        place = find_header(head, range(1, len(head) + 1), options.header, path)
+        place = separated.find_header(head, range(1, len(head) + 1), options.header, path)
         names = [cell.strip() for cell in head[place]] if place >= 0 else [""] * first.width
         known = [name or f"c{i}" for i, name in enumerate(names)]
         places = options.chosen(known, path)
@@ -116,12 +106,12 @@ def open_workbook(path: str, options: Options) -> Typed:
         whole = book.load_sheet(
             sheet, header_row=None, skip_rows=place + 1, schema_sample_rows=None
         ).to_arrow()
-    for note in other_lines(head[:place], "above the column names"):
+    for note in separated.other_lines(head[:place], "above the column names"):
         warnings.warn(note, stacklevel=2)
     batch = _real_rows(whole, names, place).select(places)
     batch = batch.rename_columns([known[place] for place in places])
     schema = plain_schema(batch.schema, path)
-    return cleaned(schema, iter([plain_batch(batch, schema)]), options)
+    return blocks.cleaned(schema, iter([plain_batch(batch, schema)]), options)
 
 
 def _library(path: str, module: str, name: str, extra: str) -> Any:
@@ -136,7 +126,7 @@ def _library(path: str, module: str, name: str, extra: str) -> Any:
 
 def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
     """Return a sheet without empty rows and repeated names, which would make all columns text."""
-    empty = NoRows(names)
+    empty = separated.NoRows(names)
     rows = empty.find(sheet, lambda row: f"Line {place + row + 2}")
     if rows is None:
         return sheet
@@ -179,7 +169,7 @@ def _find_table(path: str, query: str | None, tables: list[str], what: str) -> s
 def _asking(path: str, what: str, kinds: type[Exception]) -> Iterator[None]:
     """Turn errors of a library into one sentence about the file."""
     try:
-        with reading(path, what):
+        with locations.reading(path, what):
             os.stat(path)
         yield
     except kinds as error:

@@ -177,20 +177,6 @@ def is_gzipped(path: str) -> bool:
     return path.lower().endswith(".gz")
 
 
-def refuse_name(path: str, to_read: bool = True) -> TableError:
-    """Return the error for a name without a known format."""
-    if not to_read:
-        return TableError(
-            f"The name {path} does not tell in which format to write. Use {', '.join(SUFFIXES)}; "
-            "text also with .gz."
-        )
-    return TableError(
-        f"The name {path} does not tell its format. Use {', '.join(SUFFIXES)} (text also "
-        f"with .gz; to read also {', '.join(PACKED[1:])} and {', '.join(READ_ONLY_SUFFIXES)})"
-        f", or pass `format` (--format): {', '.join(FORMATS)}."
-    )
-
-
 @contextmanager
 def reading(shown: str, kind: str | None = None, address: str = "") -> Iterator[None]:
     """Turn errors of pyarrow and of the operating system into one sentence about a file.

@@ -149,10 +149,9 @@ def _find_layout(head: bytes, shown: str, given: str | None, header: int | None)
         return Layout(separator, names, bool(before), len(before))
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(records[place])]
     unnamed = frozenset(i for i, cell in enumerate(records[place]) if not cell.strip())
-    last = found[place][2]
-    above = islice(io.StringIO(text, newline=""), last)
-    size = sum(len(line.encode()) for line in above) + len(before)
-    return Layout(separator, names, last + bool(before), size, unnamed, records[:place])
+    lines = found[place][2] + bool(before)
+    above = "".join(islice(io.StringIO(before + text, newline=""), lines))
+    return Layout(separator, names, lines, len(above.encode()), unnamed, records[:place])
 
 
 def _records(text: TextIO, separator: str) -> Iterator[Record]:
@@ -342,7 +341,10 @@ class NoRows:
         self._places: dict[str, list[str]] = {REPEATED: [], EMPTY: []}
 
     def find(self, table: Any, where: Where) -> NDArray | None:
-        """Return the places of the real rows of a table with all columns; None if all are real."""
+        """Return the places of the real rows of a table, or None if all rows are real.
+
+        The table must have all columns of the file.
+        """
         found = {REPEATED: self._find_repeated(table), EMPTY: _find_empty(table)}
         for reason, mask in found.items():
             rows = np.flatnonzero(mask).tolist()
