@@ -39,12 +39,17 @@ MOST = float(np.finfo(np.float64).max)
 
 
 class Tensor(NamedTuple):
-    """The type and the shape of an array, and the range of its numbers."""
+    """The type and the shape of an array, and the range and the order of its numbers.
+
+    ``order`` compares each number with the next one on the last axis. An array without numbers is
+    not in the file.
+    """
 
     kind: str
     shape: list[int]
     least: float = -MOST
     most: float = MOST
+    order: np.ufunc | None = None
 
 
 # In the file, the name of an array begins with its owner, as in members.0.coefficients.
@@ -112,12 +117,13 @@ class ModelFile:
         if _hash({name: item["data"] for name, item in found.items()}) != found["sha256"]["data"]:
             raise ModelFileError("its content does not have the SHA-256 that it names")
         known = {"manifest": ("U8", [len(self.manifest)]), "sha256": ("U8", [32])}
-        known |= {name: (tensor.kind, tensor.shape) for name, tensor in expected.items()}
+        known |= {name: (t.kind, t.shape) for name, t in expected.items() if 0 not in t.shape}
         if {name: (item["dtype"], item["shape"]) for name, item in found.items()} != known:
             raise ModelFileError("its arrays are not those that its manifest asks for")
         arrays = {}
         for name, tensor in expected.items():
-            flat = np.frombuffer(found.pop(name)["data"], TYPES[tensor.kind])
+            content = found.pop(name, {"data": b""})["data"]
+            flat = np.frombuffer(content, TYPES[tensor.kind])
             # Kernels are compiled for arrays that may be written to.
             arrays[name] = np.require(flat.reshape(tensor.shape), requirements=["C", "A", "W"])
         return arrays

@@ -20,7 +20,7 @@ from boreod.ensemble.calibration import Correction, count_as_inliers
 from boreod.ensemble.members import KINDS, UNCHANGED
 from boreod.files import __version__, parse_json, typed_json
 from boreod.neighbors import BACKENDS
-from boreod.persistence.columns import StoredRepresentation, view_tensors
+from boreod.persistence.columns import StoredRepresentation, StoredView, view_tensors
 from boreod.persistence.container import Arrays, ModelFileError, Tensor, Tensors, by_owner, named
 from boreod.persistence.members import (
     StoredMember,
@@ -197,65 +197,77 @@ def _check_manifest(manifest: Manifest) -> None:
     labels = manifest.classes.values
     is_label = CLASS_KINDS.get(manifest.classes.kind, lambda _: False)
     shares = manifest.shares
-    conditions = {
-        "feature_names": len(set(names)) == len(names) > 0
-        and (manifest.named or names == [f"x{number}" for number in range(len(names))]),
-        "scaling": manifest.scaling in SCALERS,
-        "quantiles": manifest.scaling == "minmax" or manifest.quantiles >= 2,
-        "threshold": 0.0 <= manifest.threshold <= 1.0,
-        "correction": manifest.correction.slope > 0.0,
-        "classes": len(labels) == 2 and labels[0] != labels[1] and all(map(is_label, labels)),
-        "rows": shares.n_rows >= manifest.rows >= 2,
-        "left_out": 0 <= manifest.left_out < manifest.rows,
-        "shares": 0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0,
-    }
-    for where, holds in conditions.items():
-        _require(holds, where)
-    _check_views(manifest)
-    _check_columns(manifest)
-    for place, stored in enumerate(manifest.members):
-        _require(fits_member(stored, manifest.n_features), f"members.{place}")
     knots = manifest.knots
-    _require(fits_together(manifest.members, knots > 0), "members")
-    _require(knots == 0 or 2 <= knots <= MOST_KNOTS, "knots")
-    _require(knots == 0 or manifest.correction == UNCHANGED, "correction")
+    views = manifest.representation.views
+    reference_rows = manifest.representation.reference_rows
+    _require(
+        {
+            "feature_names": len(set(names)) == len(names) > 0
+            and (manifest.named or names == [f"x{number}" for number in range(len(names))]),
+            "scaling": manifest.scaling in SCALERS,
+            "quantiles": manifest.scaling == "minmax" or manifest.quantiles >= 2,
+            "threshold": 0.0 <= manifest.threshold <= 1.0,
+            "correction": manifest.correction.slope > 0.0
+            and (knots == 0 or manifest.correction == UNCHANGED),
+            "classes": len(labels) == 2 and labels[0] != labels[1] and all(map(is_label, labels)),
+            "rows": shares.n_rows >= manifest.rows >= 2,
+            "left_out": 0 <= manifest.left_out < manifest.rows,
+            "shares": 0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0,
+            "knots": knots == 0 or 2 <= knots <= MOST_KNOTS,
+            "representation.reference_rows": reference_rows >= 2 if views else reference_rows == 0,
+            "representation.views": len({view.name for view in views}) == len(views),
+        }
+    )
+    for number, view in enumerate(views):
+        _check_view(manifest, view, f"representation.views.{number}")
+    _check_columns(manifest)
+    n_features = manifest.n_features
+    members = enumerate(manifest.members)
+    _require({f"members.{place}": fits_member(m, n_features) for place, m in members})
+    _require({"members": fits_together(manifest.members, knots > 0)})
     _check_prices(manifest)
 
 
-def _require(holds: bool, where: str) -> None:
-    if not holds:
-        raise ModelFileError(f"manifest.{where} does not fit the rest")
+def _require(conditions: dict[str, bool]) -> None:
+    """Raise for the first condition that does not hold; its key is a place in the manifest."""
+    for where, holds in conditions.items():
+        if not holds:
+            raise ModelFileError(f"manifest.{where} does not fit the rest")
 
 
-def _check_views(manifest: Manifest) -> None:
-    views = manifest.representation.views
-    rows = manifest.representation.reference_rows
-    _require(rows >= 2 if views else rows == 0, "representation.reference_rows")
-    _require(len({view.name for view in views}) == len(views), "representation.views")
-    for number, view in enumerate(views):
-        where = f"representation.views.{number}"
-        _require(view.rows is None or 2 <= view.rows <= rows, f"{where}.rows")
-        _require(view.metric in VIEW_METRICS and view.backend in BACKENDS, where)
-        columns = set(view.columns)
-        _require(len(columns) == len(view.columns) > 0, f"{where}.columns")
-        inside = columns <= set(range(len(manifest.feature_names)))
-        _require(inside and len(view.scores) > 0, where)
-        for planned in view.planned:
-            ks = list(planned.ks)
-            _require(len(ks) > 0 and ks == sorted(set(ks)), f"{where}.scores.ks")
-            fit = planned.definition.min_k <= ks[0] and ks[-1] < (view.rows or rows)
-            _require(fit, f"{where}.scores.ks")
+def _check_view(manifest: Manifest, view: StoredView, where: str) -> None:
+    n_reference = manifest.representation.reference_rows
+    columns = set(view.columns)
+    _require(
+        {
+            f"{where}.rows": view.rows is None or 2 <= view.rows <= n_reference,
+            f"{where}.metric": view.metric in VIEW_METRICS,
+            f"{where}.backend": view.backend in BACKENDS,
+            f"{where}.columns": len(columns) == len(view.columns) > 0
+            and columns <= set(range(len(manifest.feature_names))),
+            f"{where}.scores": len(view.scores) > 0,
+        }
+    )
+    for planned in view.planned:
+        ks = list(planned.ks)
+        is_possible = len(ks) > 0 and ks == sorted(set(ks)) and planned.definition.min_k <= ks[0]
+        _require({f"{where}.scores.ks": is_possible and ks[-1] < (view.rows or n_reference)})
 
 
 def _check_columns(manifest: Manifest) -> None:
-    scores = []
-    for view in manifest.representation.views:
+    stored = manifest.representation
+    forests = enumerate(stored.forests)
+    _require(
+        {
+            f"representation.forests.{number}": fits_trees(forest.trees)
+            and 1 <= forest.sampled <= manifest.rows
+            for number, forest in forests
+        }
+    )
+    scores = [forest.label for forest in stored.forests]
+    for view in stored.views:
         for planned in view.planned:
             scores += planned.column_names(view.name)
-    for number, forest in enumerate(manifest.representation.forests):
-        right = fits_trees(forest.trees) and 1 <= forest.sampled <= manifest.rows
-        _require(right, f"representation.forests.{number}")
-        scores.append(forest.label)
     raw = set(manifest.raw_names)
     columns = set(manifest.columns)
     computed = set(scores)
@@ -266,41 +278,54 @@ def _check_columns(manifest: Manifest) -> None:
         # With both scalings raw columns come first.
         manifest.scaling != "both" or set(manifest.columns[: manifest.n_raw]) <= raw,
     )
-    _require(all(conditions), "columns")
+    _require({"columns": all(conditions)})
 
 
 def _check_prices(manifest: Manifest) -> None:
     """Raise for prices of impossible columns, and for a choice that the prices do not allow."""
-    _require(_fits_costs(manifest, manifest.costs), "costs")
-    _require(manifest.alone is None or 0.0 < manifest.alone <= MAX_PRICE, "alone")
+    alone = manifest.alone
+    _require(
+        {
+            "costs": _fits_costs(manifest, manifest.costs),
+            "alone": alone is None or 0.0 < alone <= MAX_PRICE,
+        }
+    )
     choice = manifest.selection
     if choice is None:
         return
     columns = set(manifest.columns)
     shares = choice.frequencies
-    _require(sorted(choice.columns) == sorted(manifest.columns), "selection.columns")
-    possible = set(shares) <= columns and all(0.0 <= share <= 1.0 for share in shares.values())
-    _require(possible, "selection.frequencies")
-    _require(_fits_costs(manifest, choice.costs), "selection.costs")
-    _require(choice.batch_size is None or choice.batch_size >= 1, "selection.batch_size")
+    _require(
+        {
+            "selection.columns": sorted(choice.columns) == sorted(manifest.columns),
+            "selection.frequencies": set(shares) <= columns
+            and all(0.0 <= share <= 1.0 for share in shares.values()),
+            "selection.costs": _fits_costs(manifest, choice.costs),
+            "selection.batch_size": choice.batch_size is None or choice.batch_size >= 1,
+        }
+    )
     costs = choice.prices(manifest.costs)
     if costs is None:
         raise ModelFileError("manifest.selection has no prices")
-    _require(columns <= set(costs.names), "selection.columns")
     trees = manifest.tree_counts
-    _require({kind_of_tree(kind) for kind in trees} <= set(costs.trees), "selection.costs")
+    _require(
+        {
+            "selection.columns": columns <= set(costs.names),
+            "selection.costs": set(map(kind_of_tree, trees)) <= set(costs.trees),
+        }
+    )
     total = costs.total(choice.columns) + costs.cost_of_trees(trees)
     paid = isclose(choice.cost, total, rel_tol=1e-9) and choice.cost <= choice.budget
-    _require(paid, "selection.cost")
+    _require({"selection.cost": paid})
 
 
 def _fits_costs(manifest: Manifest, costs: Costs | None) -> bool:
     if costs is None:
         return True
     known = {*manifest.columns, *manifest.raw_names}
-    others = {n for n in costs.names if n not in known and not _may_be_score(n, manifest.rows)}
-    named = not others or others <= _possible_forests(manifest)
-    return named and set(costs.trees) <= set(map(kind_of_tree, KINDS))
+    unknown = {n for n in costs.names if n not in known and not _may_be_score(n, manifest.rows)}
+    is_known = not unknown or unknown <= _possible_forests(manifest)
+    return is_known and set(costs.trees) <= set(map(kind_of_tree, KINDS))
 
 
 def _may_be_score(name: str, rows: int) -> bool:
@@ -323,50 +348,39 @@ def _possible_forests(manifest: Manifest) -> set[str]:
 
 def expected_tensors(manifest: Manifest) -> Tensors:
     """Return the type, shape and range that every array must have."""
-    n_reference = manifest.representation.reference_rows
+    stored = manifest.representation
     n_inputs = len(manifest.feature_names)
     n_columns = len(manifest.columns)
-    n_scaled = n_columns
-    of_rows = [manifest.rows]
+    n_scaled = {"minmax": n_columns, "rank": 0, "both": manifest.n_raw}[manifest.scaling]
+    n_quantiles = 0 if manifest.scaling == "minmax" else manifest.quantiles
+    searches = any(view.metric != "ranked" for view in stored.views)
+    scores = (-LARGEST_SCORE, LARGEST_SCORE)
+    values = (-LARGEST, LARGEST)
     tensors = {
-        "base": Tensor("F64", [manifest.n_features], -LARGEST, LARGEST),
-        "oob.probabilities": Tensor("F64", of_rows),
-        "oob.labels": Tensor("I8", of_rows),
-        "seen.low": Tensor("F64", [n_inputs], -LARGEST, LARGEST),
-        "seen.high": Tensor("F64", [n_inputs], -LARGEST, LARGEST),
-        "seen.hashes": Tensor("I64", of_rows),
+        "base": Tensor("F64", [manifest.n_features], *values),
+        "reference": Tensor("F64", [stored.reference_rows, n_inputs], *values),
+        "oob.probabilities": Tensor("F64", [manifest.rows]),
+        "oob.labels": Tensor("I8", [manifest.rows]),
+        "seen.low": Tensor("F64", [n_inputs], *values),
+        "seen.high": Tensor("F64", [n_inputs], *values),
+        "seen.hashes": Tensor("I64", [manifest.rows]),
+        "seen.isolation": Tensor("F64", [manifest.rows if searches else 0], 0.0),
+        "scaler.quantiles": Tensor("F64", [n_columns, n_quantiles], *scores, np.less_equal),
+        "ranks.scores": Tensor("F64", [manifest.knots], order=np.less),
+        "ranks.odds": Tensor("F64", [manifest.knots], order=np.less),
     }
-    if manifest.representation.views:
-        tensors["reference"] = Tensor("F64", [n_reference, n_inputs], -LARGEST, LARGEST)
-    if any(view.metric != "ranked" for view in manifest.representation.views):
-        tensors["seen.isolation"] = Tensor("F64", of_rows, 0.0)
-    if manifest.input_scaling:
-        tensors |= _range_tensors("input", n_inputs)
-    if manifest.scaling != "minmax":
-        shape = [n_columns, manifest.quantiles]
-        tensors["scaler.quantiles"] = Tensor("F64", shape, -LARGEST_SCORE, LARGEST_SCORE)
-        n_scaled = manifest.n_raw if manifest.scaling == "both" else 0
-    if n_scaled:
-        tensors |= _range_tensors("scaler", n_scaled)
-    if manifest.knots:
-        knots = Tensor("F64", [manifest.knots])
-        tensors |= {"ranks.scores": knots, "ranks.odds": knots}
-    for number, view in enumerate(manifest.representation.views):
-        tensors |= view_tensors(view, f"views.{number}", n_reference)
-    for number, forest in enumerate(manifest.representation.forests):
+    # Ranges of columns.
+    for owner, number in ("input", n_inputs if manifest.input_scaling else 0), ("scaler", n_scaled):
+        ranges = {"low": Tensor("F64", [number], *scores), "factor": Tensor("F64", [number], 0.0)}
+        tensors |= named(owner, ranges)
+    for number, view in enumerate(stored.views):
+        tensors |= view_tensors(view, f"views.{number}", stored.reference_rows)
+    for number, forest in enumerate(stored.forests):
         of_trees = tree_tensors(forest.trees, n_inputs, 0.0, LARGEST)
         tensors |= named(f"forests.{number}", of_trees)
-    for place, stored in enumerate(manifest.members):
-        tensors |= named(f"members.{place}", member_tensors(stored, manifest.n_features))
+    for place, member in enumerate(manifest.members):
+        tensors |= named(f"members.{place}", member_tensors(member, manifest.n_features))
     return tensors
-
-
-def _range_tensors(owner: str, number: int) -> Tensors:
-    """Return the tensors of a scaler that knows the ranges of columns."""
-    return {
-        f"{owner}.low": Tensor("F64", [number], -LARGEST_SCORE, LARGEST_SCORE),
-        f"{owner}.factor": Tensor("F64", [number], 0.0),
-    }
 
 
 def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
@@ -377,30 +391,22 @@ def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
     owners = by_owner(arrays)
     _check_training_rows(**owners["oob"], manifest=manifest)
     for name, tensor in tensors.items():
-        if not _fits_tensor(arrays[name], name, tensor):
+        # Out-of-bag probabilities may be NaN, and were checked together with the labels.
+        if name != "oob.probabilities" and not _fits_tensor(arrays[name], tensor):
             raise wrong_numbers(name)
     if not (arrays["seen.low"] <= arrays["seen.high"]).all():
         raise wrong_numbers("seen.high")
     check_reach(manifest.members, manifest.correction, owners)
 
 
-def _fits_tensor(values: NDArray, name: str, tensor: Tensor) -> bool:
-    """Whether an array holds possible numbers."""
-    if name == "oob.probabilities":
-        # These may be NaN, and were checked together with the labels.
+def _fits_tensor(values: NDArray, tensor: Tensor) -> bool:
+    """Whether an array holds possible numbers in a possible order."""
+    if values.size == 0:
         return True
-    last = name.rpartition(".")[2]
     # Both are NaN if any number is.
-    low = values.min().item()
-    high = values.max().item()
-    conditions = (
-        tensor.least <= low and high <= tensor.most,
-        last != "rows" or (values[:-1] < values[1:]).all(),
-        last not in ("radii", "quantiles") or (values[..., :-1] <= values[..., 1:]).all(),
-        # A summary of one number is a spread. Scores are divided by it, so it must be positive.
-        last != "summary" or len(values) > 1 or low > 0.0,
-    )
-    return all(conditions)
+    in_range = tensor.least <= values.min().item() and values.max().item() <= tensor.most
+    in_order = tensor.order is None or tensor.order(values[..., :-1], values[..., 1:]).all()
+    return bool(in_range and in_order)
 
 
 def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Manifest) -> None:

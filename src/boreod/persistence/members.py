@@ -84,17 +84,15 @@ def pack_trees(trees: Trees) -> tuple[StoredTrees, Arrays]:
 def tree_tensors(stored: StoredTrees, n_columns: int, least: float, most: float) -> Tensors:
     """Return the tensors of trees over ``n_columns`` columns, and with leaves in this range."""
     n_leaves = stored.nodes - stored.inner
-    tensors = {
+    return {
         "starts": Tensor("I32", [stored.number + 1]),
         "feature": Tensor("I16" if n_columns < 2**15 else "I32", [stored.nodes], -1, n_columns - 1),
         "value": Tensor("F64", [stored.values], least, most),
         "code": Tensor(
             "U16" if stored.values <= 2**16 else "I32", [n_leaves], 0, stored.values - 1
         ),
+        "threshold": Tensor("F32", [stored.inner]),
     }
-    if stored.inner:
-        tensors["threshold"] = Tensor("F32", [stored.inner])
-    return tensors
 
 
 def fits_trees(stored: StoredTrees) -> bool:
@@ -120,8 +118,7 @@ def unpack_trees(arrays: Arrays, owner: str) -> Trees:
     value = np.zeros(len(feature))
     value[~inside] = arrays["value"][codes]
     threshold = np.zeros(len(feature), np.float32)
-    # If every tree is a single leaf, there are no thresholds.
-    threshold[inside] = arrays.get("threshold", ())
+    threshold[inside] = arrays["threshold"]
     return Trees(starts, feature, threshold, value)
 
 
@@ -253,19 +250,15 @@ def check_reach(
         spread = arrays.get("spread", np.zeros(1))
         if ((spread > 0.0) & (spread < SMALLEST_FACTOR)).any():
             raise wrong_numbers(f"{owner}.spread")
-    if "ranks" in owners:
-        _check_ranks(**owners["ranks"], reach=total)
+    _check_ranks(**owners["ranks"], reach=total)
 
 
 def _check_ranks(scores: NDArray, odds: NDArray, reach: float) -> None:
-    """Quantiles of scores must ascend, and lines between and beyond them stay finite."""
-    steps = np.diff(scores)
-    rises = np.diff(odds)
-    if not (steps > 0.0).all():
-        raise wrong_numbers("ranks.scores")
+    """Lines between quantiles of scores, and beyond them, must stay finite."""
     with np.errstate(over="ignore"):
-        farthest = float((rises / steps).max()) * (reach + float(np.abs(scores).max()))
-    if not (rises > 0.0).all() or not farthest <= LARGEST:
+        steepest = (np.diff(odds) / np.diff(scores)).max(initial=0.0)
+        farthest = steepest * (reach + np.abs(scores).max(initial=0.0))
+    if not farthest <= LARGEST:
         raise wrong_numbers("ranks.odds")
 
 

@@ -26,6 +26,7 @@ from boreod.persistence.container import (
     TYPES,
     Arrays,
     ModelFileError,
+    Tensor,
     by_owner,
     named,
     open_model_file,
@@ -89,14 +90,17 @@ def save(
         # Reading the manifest makes numbers plain, so that a loaded model gives the same bytes.
         manifest = read_manifest(write_manifest(manifest))
         tensors = expected_tensors(manifest)
-        arrays = {
-            name: np.ascontiguousarray(found[name], TYPES[tensor.kind]).reshape(tensor.shape)
-            for name, tensor in tensors.items()
-        }
+        arrays = {name: _as_stored(found, name, tensor) for name, tensor in tensors.items()}
         check_values(arrays, tensors, manifest)
     except ModelFileError as error:
         raise ModelFileError(f"The model cannot be saved, because {error}.") from None
-    write_model_file(Path(path), write_manifest(manifest), arrays)
+    stored = {name: values for name, values in arrays.items() if values.size}
+    write_model_file(Path(path), write_manifest(manifest), stored)
+
+
+def _as_stored(found: Arrays, name: str, tensor: Tensor) -> NDArray:
+    values = () if 0 in tensor.shape else found[name]
+    return np.ascontiguousarray(values, TYPES[tensor.kind]).reshape(tensor.shape)
 
 
 def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
@@ -319,6 +323,8 @@ def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
         members.append(build_member(stored, owners[owner], owner))
     names = manifest.feature_names
     seen = owners["seen"]
+    # Without a view that measures isolation, the file holds none.
+    isolation = seen["isolation"] if seen["isolation"].size else None
     return Fitted(
         MinMax(**owners["input"]) if manifest.input_scaling else None,
         build_columns(manifest.columns, names, manifest.representation, owners),
@@ -327,9 +333,7 @@ def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
         arrays["base"],
         Quantiles(**owners["ranks"]) if manifest.knots else manifest.correction,
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
-        SeenRows(
-            names, seen["low"], seen["high"], seen.get("isolation"), labels, manifest.input_scaling
-        ),
+        SeenRows(names, seen["low"], seen["high"], isolation, labels, manifest.input_scaling),
     )
 
 
