@@ -199,75 +199,71 @@ def _check_manifest(manifest: Manifest) -> None:
     shares = manifest.shares
     knots = manifest.knots
     views = manifest.representation.views
-    reference_rows = manifest.representation.reference_rows
+    n_reference = manifest.representation.reference_rows
     _require(
-        {
-            "feature_names": len(set(names)) == len(names) > 0
-            and (manifest.named or names == [f"x{number}" for number in range(len(names))]),
-            "scaling": manifest.scaling in SCALERS,
-            "quantiles": manifest.scaling == "minmax" or manifest.quantiles >= 2,
-            "threshold": 0.0 <= manifest.threshold <= 1.0,
-            "correction": manifest.correction.slope > 0.0
-            and (knots == 0 or manifest.correction == UNCHANGED),
-            "classes": len(labels) == 2 and labels[0] != labels[1] and all(map(is_label, labels)),
-            "rows": shares.n_rows >= manifest.rows >= 2,
-            "left_out": 0 <= manifest.left_out < manifest.rows,
-            "shares": 0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0,
-            "knots": knots == 0 or 2 <= knots <= MOST_KNOTS,
-            "representation.reference_rows": reference_rows >= 2 if views else reference_rows == 0,
-            "representation.views": len({view.name for view in views}) == len(views),
-        }
+        "",
+        feature_names=len(set(names)) == len(names) > 0
+        and (manifest.named or names == [f"x{number}" for number in range(len(names))]),
+        scaling=manifest.scaling in SCALERS,
+        quantiles=manifest.scaling == "minmax" or manifest.quantiles >= 2,
+        threshold=0.0 <= manifest.threshold <= 1.0,
+        correction=manifest.correction.slope > 0.0
+        and (knots == 0 or manifest.correction == UNCHANGED),
+        classes=len(labels) == 2 and labels[0] != labels[1] and all(map(is_label, labels)),
+        rows=shares.n_rows >= manifest.rows >= 2,
+        left_out=0 <= manifest.left_out < manifest.rows,
+        shares=0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0,
+        knots=knots == 0 or 2 <= knots <= MOST_KNOTS,
+    )
+    _require(
+        "representation.",
+        reference_rows=n_reference >= 2 if views else n_reference == 0,
+        views=len({view.name for view in views}) == len(views),
     )
     for number, view in enumerate(views):
-        _check_view(manifest, view, f"representation.views.{number}")
+        _check_view(manifest, view, f"representation.views.{number}.")
     _check_columns(manifest)
-    n_features = manifest.n_features
-    members = enumerate(manifest.members)
-    _require({f"members.{place}": fits_member(m, n_features) for place, m in members})
-    _require({"members": fits_together(manifest.members, knots > 0)})
+    for place, member in enumerate(manifest.members):
+        _require("members.", **{f"{place}": fits_member(member, manifest.n_features)})
+    _require("", members=fits_together(manifest.members, knots > 0))
     _check_prices(manifest)
 
 
-def _require(conditions: dict[str, bool]) -> None:
-    """Raise for the first condition that does not hold; its key is a place in the manifest."""
-    for where, holds in conditions.items():
+def _require(owner: str, **conditions: bool) -> None:
+    """Raise for the first condition that does not hold, with the place in the manifest."""
+    for name, holds in conditions.items():
         if not holds:
-            raise ModelFileError(f"manifest.{where} does not fit the rest")
+            raise ModelFileError(f"manifest.{owner}{name} does not fit the rest")
 
 
-def _check_view(manifest: Manifest, view: StoredView, where: str) -> None:
-    n_reference = manifest.representation.reference_rows
+def _check_view(manifest: Manifest, view: StoredView, owner: str) -> None:
+    n_rows = manifest.representation.reference_rows
     columns = set(view.columns)
     _require(
-        {
-            f"{where}.rows": view.rows is None or 2 <= view.rows <= n_reference,
-            f"{where}.metric": view.metric in VIEW_METRICS,
-            f"{where}.backend": view.backend in BACKENDS,
-            f"{where}.columns": len(columns) == len(view.columns) > 0
-            and columns <= set(range(len(manifest.feature_names))),
-            f"{where}.scores": len(view.scores) > 0,
-        }
+        owner,
+        rows=view.rows is None or 2 <= view.rows <= n_rows,
+        metric=view.metric in VIEW_METRICS,
+        backend=view.backend in BACKENDS,
+        columns=len(columns) == len(view.columns) > 0
+        and columns <= set(range(len(manifest.feature_names))),
+        scores=len(view.scores) > 0,
     )
     for planned in view.planned:
         ks = list(planned.ks)
         is_possible = len(ks) > 0 and ks == sorted(set(ks)) and planned.definition.min_k <= ks[0]
-        _require({f"{where}.scores.ks": is_possible and ks[-1] < (view.rows or n_reference)})
+        _require(f"{owner}scores.", ks=is_possible and ks[-1] < (view.rows or n_rows))
 
 
 def _check_columns(manifest: Manifest) -> None:
     stored = manifest.representation
-    forests = enumerate(stored.forests)
-    _require(
-        {
-            f"representation.forests.{number}": fits_trees(forest.trees)
-            and 1 <= forest.sampled <= manifest.rows
-            for number, forest in forests
-        }
-    )
-    scores = [forest.label for forest in stored.forests]
+    scores = []
     for view in stored.views:
         for planned in view.planned:
             scores += planned.column_names(view.name)
+    for number, forest in enumerate(stored.forests):
+        is_possible = fits_trees(forest.trees) and 1 <= forest.sampled <= manifest.rows
+        _require("representation.forests.", **{f"{number}": is_possible})
+        scores.append(forest.label)
     raw = set(manifest.raw_names)
     columns = set(manifest.columns)
     computed = set(scores)
@@ -278,45 +274,35 @@ def _check_columns(manifest: Manifest) -> None:
         # With both scalings raw columns come first.
         manifest.scaling != "both" or set(manifest.columns[: manifest.n_raw]) <= raw,
     )
-    _require({"columns": all(conditions)})
+    _require("", columns=all(conditions))
 
 
 def _check_prices(manifest: Manifest) -> None:
     """Raise for prices of impossible columns, and for a choice that the prices do not allow."""
     alone = manifest.alone
-    _require(
-        {
-            "costs": _fits_costs(manifest, manifest.costs),
-            "alone": alone is None or 0.0 < alone <= MAX_PRICE,
-        }
-    )
+    _require("", costs=_fits_costs(manifest, manifest.costs))
+    _require("", alone=alone is None or 0.0 < alone <= MAX_PRICE)
     choice = manifest.selection
     if choice is None:
         return
     columns = set(manifest.columns)
     shares = choice.frequencies
     _require(
-        {
-            "selection.columns": sorted(choice.columns) == sorted(manifest.columns),
-            "selection.frequencies": set(shares) <= columns
-            and all(0.0 <= share <= 1.0 for share in shares.values()),
-            "selection.costs": _fits_costs(manifest, choice.costs),
-            "selection.batch_size": choice.batch_size is None or choice.batch_size >= 1,
-        }
+        "selection.",
+        columns=sorted(choice.columns) == sorted(manifest.columns),
+        frequencies=set(shares) <= columns and all(0.0 <= n <= 1.0 for n in shares.values()),
+        costs=_fits_costs(manifest, choice.costs),
+        batch_size=choice.batch_size is None or choice.batch_size >= 1,
     )
     costs = choice.prices(manifest.costs)
     if costs is None:
         raise ModelFileError("manifest.selection has no prices")
     trees = manifest.tree_counts
-    _require(
-        {
-            "selection.columns": columns <= set(costs.names),
-            "selection.costs": set(map(kind_of_tree, trees)) <= set(costs.trees),
-        }
-    )
+    tree_kinds = set(map(kind_of_tree, trees))
+    _require("selection.", columns=columns <= set(costs.own), costs=tree_kinds <= set(costs.trees))
     total = costs.total(choice.columns) + costs.cost_of_trees(trees)
     paid = isclose(choice.cost, total, rel_tol=1e-9) and choice.cost <= choice.budget
-    _require({"selection.cost": paid})
+    _require("selection.", cost=paid)
 
 
 def _fits_costs(manifest: Manifest, costs: Costs | None) -> bool:
