@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import isclose
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from boreod.representation.plan import read_scores
 from boreod.representation.scaling import SCALERS
 from boreod.representation.views import VIEW_METRICS
 from boreod.scores import DETECTORS
-from boreod.selection.costs import MAX_PRICE, Costs, kind_of_tree
+from boreod.selection.costs import MAX_PRICE, SECONDS, Costs, kind_of_tree
 from boreod.text import shorten
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
@@ -227,6 +228,7 @@ def _check_manifest(manifest: Manifest) -> None:
         _require("members.", **{f"{place}": fits_member(member, manifest.n_features)})
     _require("", members=fits_together(manifest.members, knots > 0))
     _check_prices(manifest)
+    _check_table(manifest)
 
 
 def _require(owner: str, **conditions: bool) -> None:
@@ -277,11 +279,40 @@ def _check_columns(manifest: Manifest) -> None:
     _require("", columns=all(conditions))
 
 
+def _check_table(manifest: Manifest) -> None:
+    table = manifest.table
+    middle = table.middle
+    _require(
+        "table.",
+        preparation=(middle is None) != (table.preparation is None),
+        middle=middle is None
+        or (
+            len(middle) == len(manifest.feature_names)
+            and all(abs(value) <= LARGEST for value in middle)
+        ),
+        source=table.source is None or table.source == PurePath(table.source).name,
+    )
+    curve = table.curve
+    if curve is None:
+        return
+    series = [part for part in vars(curve).values() if isinstance(part, list)]
+    sizes = {len(values) for values in series}
+    conditions = (
+        len(sizes) == 1 and 0 not in sizes,
+        all(0 <= value < 1e300 for values in series for value in values),
+        (curve.n_trees is None) == (curve.tree_costs is None),
+        curve.unit in ("", SECONDS),
+    )
+    _require("table.", curve=all(conditions))
+
+
 def _check_prices(manifest: Manifest) -> None:
     """Raise for prices of impossible columns, and for a choice that the prices do not allow."""
-    alone = manifest.alone
-    _require("", costs=_fits_costs(manifest, manifest.costs))
-    _require("", alone=alone is None or 0.0 < alone <= MAX_PRICE)
+    _require(
+        "",
+        costs=_fits_costs(manifest, manifest.costs),
+        alone=manifest.alone is None or 0.0 < manifest.alone <= MAX_PRICE,
+    )
     choice = manifest.selection
     if choice is None:
         return

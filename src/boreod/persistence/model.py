@@ -59,9 +59,9 @@ from boreod.predictor import (
 from boreod.representation.array_rows import ArrayRows, upper_floor
 from boreod.representation.scaling import NO_QUANTILES, Both, MinMax, Rank
 from boreod.selection.budgets import BudgetCurve, Selection
-from boreod.selection.costs import SECONDS, Costs
+from boreod.selection.costs import Costs
 from boreod.text import first_clause, shorten
-from boreod.validation import LARGEST, check_fitted
+from boreod.validation import check_fitted
 
 if TYPE_CHECKING:
     from boreod.detector import Detector
@@ -301,8 +301,8 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
         # Only a fit needs the representation, an estimator. So it is checked, but not built.
         decode_representation(parameters.pop("representation")["representation"])
     labels = arrays["oob.labels"].astype(np.int64)
-    learned = LearnedRows(arrays["seen.hashes"])
-    preparation, record = _restore_table(manifest.table, manifest.feature_names, learned)
+    preparation = _restore_preparation(manifest.table, manifest.feature_names)
+    record = _restore_record(manifest, arrays)
     model = kind(**decode_known(parameters, PARAMETERS, kind.__name__))
     oob = OutOfBag(
         arrays["oob.probabilities"], labels, manifest.shares, manifest.assumed, manifest.left_out
@@ -317,10 +317,10 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
 
 def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
     owners = by_owner(arrays)
-    members = []
-    for place, stored in enumerate(manifest.members):
-        owner = f"members.{place}"
-        members.append(build_member(stored, owners[owner], owner))
+    members = [
+        build_member(stored, owners[f"members.{place}"], f"members.{place}")
+        for place, stored in enumerate(manifest.members)
+    ]
     names = manifest.feature_names
     seen = owners["seen"]
     # Without a view that measures isolation, the file holds none.
@@ -356,31 +356,22 @@ def _selection(manifest: Manifest) -> Selection | None:
     )
 
 
-def _restore_table(
-    stored: StoredTable, names: list[str], learned: LearnedRows
-) -> tuple[Any, TrainingRecord]:
-    """Return preparation and record; so far only the types of their parts were checked.
-
-    ``names`` are the columns that the detector takes.
-    """
+def _restore_record(manifest: Manifest, arrays: Arrays) -> TrainingRecord:
+    stored = manifest.table
     profile = None
     if stored.profile is not None:
-        profile = TrainingProfile.from_dict(stored.profile, len(names))
-    source = stored.source
-    if source is not None and source != Path(source).name:
-        raise ModelFileError("the name of its training table is none")
-    record = TrainingRecord(profile, learned, source, _restore_curve(stored.curve))
-    return _restore_preparation(stored, names), record
+        profile = TrainingProfile.from_dict(stored.profile, len(manifest.feature_names))
+    curve = None
+    if stored.curve is not None:
+        lists = vars(stored.curve).items()
+        series = {name: np.array(part) for name, part in lists if isinstance(part, list)}
+        curve = BudgetCurve(**series, unit=stored.curve.unit)
+    return TrainingRecord(profile, LearnedRows(arrays["seen.hashes"]), stored.source, curve)
 
 
 def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:
-    if (stored.middle is None) == (stored.preparation is None):
-        raise ModelFileError("what it says of its table is none")
+    """Return the preparation, which makes the columns ``names``."""
     if stored.middle is not None:
-        if len(stored.middle) != len(names):
-            raise ModelFileError("the medians of its columns are none")
-        if not all(abs(value) <= LARGEST for value in stored.middle):
-            raise ModelFileError("a median of its columns is no number")
         return ArrayRows(names, np.array(stored.middle), stored.is_named)
     preparation = upper_floor("tables.rows").TableRows.from_dict(stored.preparation)
     if preparation.names_ != names:
@@ -391,20 +382,3 @@ def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:
         raise ModelFileError("it does not tell whether its columns had names")
     preparation.is_named = stored.is_named
     return preparation
-
-
-def _restore_curve(stored: StoredCurve | None) -> BudgetCurve | None:
-    """Return a budget curve; refuse lists that do not make one."""
-    if stored is None:
-        return None
-    given = {name: np.array(part) for name, part in vars(stored).items() if isinstance(part, list)}
-    sizes = {len(values) for values in given.values()}
-    conditions = (
-        len(sizes) == 1 and 0 not in sizes,
-        all((values >= 0).all() and (values < 1e300).all() for values in given.values()),
-        (stored.n_trees is None) == (stored.tree_costs is None),
-        stored.unit in ("", SECONDS),
-    )
-    if not all(conditions):
-        raise ModelFileError("its budget curve is none")
-    return BudgetCurve(**given, unit=stored.unit)
