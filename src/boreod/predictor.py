@@ -347,12 +347,12 @@ def check_parameters(model: Any) -> Settings:
     check_purchase(model.budget, chosen.costs, chosen.method, chosen.skip_unaffordable)
     check_batches(chosen.batch_size, model.budget)
     given = model.representation
-    if given is None or (isinstance(given, str) and given == FEW):
-        return settings
-    from boreod.representation.transformer import OutlierRepresentation
+    if given is not None and not (isinstance(given, str) and given == FEW):
+        from boreod.representation.transformer import OutlierRepresentation
 
-    if not isinstance(given, OutlierRepresentation):
-        raise TypeError(
-            f"`representation` must be an OutlierRepresentation, {FEW!r} or None; got {given!r}."
-        )
+        if not isinstance(given, OutlierRepresentation):
+            raise TypeError(
+                f"`representation` must be an OutlierRepresentation, {FEW!r} or None; "
+                f"got {given!r}."
+            )
     return settings

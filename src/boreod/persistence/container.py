@@ -122,8 +122,7 @@ class ModelFile:
             raise ModelFileError("its arrays are not those that its manifest asks for")
         arrays = {}
         for name, tensor in expected.items():
-            content = found.pop(name, {"data": b""})["data"]
-            flat = np.frombuffer(content, TYPES[tensor.kind])
+            flat = np.frombuffer(found.pop(name, {"data": b""})["data"], TYPES[tensor.kind])
             # Kernels are compiled for arrays that may be written to.
             arrays[name] = np.require(flat.reshape(tensor.shape), requirements=["C", "A", "W"])
         return arrays

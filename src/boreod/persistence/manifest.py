@@ -170,10 +170,9 @@ class Manifest:
 
 def write_manifest(manifest: Manifest) -> bytes:
     """Return a manifest as JSON in ASCII; scalars of NumPy become those of Python."""
-    text = json.dumps(
+    return json.dumps(
         asdict(manifest), allow_nan=False, separators=(",", ":"), default=np.generic.item
-    )
-    return text.encode("ascii")
+    ).encode("ascii")
 
 
 def read_manifest(text: bytes) -> Manifest:

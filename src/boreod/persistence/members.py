@@ -97,8 +97,12 @@ def tree_tensors(stored: StoredTrees, n_columns: int, least: float, most: float)
 
 def fits_trees(stored: StoredTrees) -> bool:
     """Whether trees can have this number of nodes, and leaves this number of distinct values."""
-    right = 1 <= stored.number <= stored.nodes and (stored.nodes - stored.number) % 2 == 0
-    return right and 1 <= stored.values <= stored.number + stored.inner
+    conditions = (
+        1 <= stored.number <= stored.nodes,
+        (stored.nodes - stored.number) % 2 == 0,
+        1 <= stored.values <= stored.number + stored.inner,
+    )
+    return all(conditions)
 
 
 def unpack_trees(arrays: Arrays, owner: str) -> Trees:
@@ -206,14 +210,16 @@ def fits_together(members: list[StoredMember], untaught: bool) -> bool:
     A single member has weight 1 and no line, unless the model is ``untaught``: it had no labels.
     """
     kinds = {member.kind for member in members}
-    total = sum(member.weight for member in members)
-    if untaught:
-        right = kinds <= {CONSENSUS, "trees"}
-        right = right and all(member.line.slope >= SMALLEST_FACTOR for member in members)
-    else:
-        unweighted = all(m.weight == 1.0 and m.line == UNCHANGED for m in members)
-        right = CONSENSUS not in kinds and (len(members) > 1 or unweighted)
-    return right and len(kinds) == len(members) > 0 and isclose(total, 1.0, rel_tol=1e-9)
+    conditions = (
+        len(kinds) == len(members) > 0,
+        kinds <= ({CONSENSUS, "trees"} if untaught else set(KINDS)),
+        isclose(sum(member.weight for member in members), 1.0, rel_tol=1e-9),
+        not untaught or all(member.line.slope >= SMALLEST_FACTOR for member in members),
+        untaught
+        or len(members) > 1
+        or all(member.weight == 1.0 and member.line == UNCHANGED for member in members),
+    )
+    return all(conditions)
 
 
 def build_member(stored: StoredMember, arrays: Arrays, owner: str) -> Member:
