@@ -129,8 +129,7 @@ class Predictor:
 
         If ``grouped``, scores are summed by family (all of LOF, all of kNN, ...).
         """
-        rows = prepare_here(self, X, "explain")
-        return self.fitted_.explain(rows, self._engine, grouped)
+        return self.fitted_.explain(prepare_here(self, X, "explain"), self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
         """Return the reasons for every score in words, the strongest evidence for an outlier first.
@@ -142,8 +141,7 @@ class Predictor:
 
     def novelty(self, X: ArrayLike) -> Novelty:
         """Return how different each row is from all training rows; labels play no part."""
-        rows = prepare_here(self, X, "novelty")
-        return self.fitted_.novelty(rows, self._engine)
+        return self.fitted_.novelty(prepare_here(self, X, "novelty"), self._engine)
 
     def choose_threshold(self, threshold: float | str | None, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.
@@ -297,11 +295,9 @@ def settings_of(model: Predictor) -> Settings:
 def for_workers(model: Predictor, n_jobs: int | None) -> Predictor:
     """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
     check_fitted(model)
-    parameters = {name: getattr(model, name) for name in PARAMETERS}
-    parameters |= vars(settings_of(model))
-    parameters |= {"n_jobs": n_jobs, "verbose": False}
+    parameters = {name: getattr(model, name) for name in PARAMETERS} | vars(settings_of(model))
+    worker = type(model)(**{**parameters, "n_jobs": n_jobs, "verbose": False})
     record = replace(model.record_, curve=None, table=None)
-    worker = type(model)(**parameters)
     restore(worker, model.fitted_, model.oob_, model.threshold_, model.preparation_, record)
     return worker
 

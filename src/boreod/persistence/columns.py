@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.neighbors import KnownRows, Ks, NeighborGraph
-from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors, named
+from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors, named, owned
 from boreod.persistence.members import StoredTrees, pack_trees, unpack_trees
 from boreod.persistence.parameters import is_registered, score_class
 from boreod.representation.columns import FittedColumns
@@ -59,9 +59,12 @@ class StoredView:
     @property
     def ks_of_radii(self) -> Ks:
         """The ks whose k-distances are looked up."""
-        scores = [(planned.definition, planned.ks) for planned in self.planned]
-        lookups = [ks for s, ks in scores if s.reads_radii or s.reads == "reverse"]
-        return tuple(sorted({k for ks in lookups for k in ks}))
+        looking_up = [
+            planned
+            for planned in self.planned
+            if planned.definition.reads_radii or planned.definition.reads == "reverse"
+        ]
+        return tuple(sorted({k for planned in looking_up for k in planned.ks}))
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ def view_tensors(view: StoredView, owner: str, n_reference: int) -> Tensors:
         f"{owner}.rows": Tensor("I32", [view.rows or 0], 0, n_reference - 1, np.less),
         f"{owner}.radii": Tensor("F64", [n_rows, n_radii], 0.0, order=np.less_equal),
     }
-    for number, planned in enumerate(view.planned):
+    for part, planned in owned(owner, view.planned):
         score = planned.definition
         n_ks = len(planned.ks)
         summary = score.summarize(np.zeros((1, n_ks)))
@@ -164,7 +167,7 @@ def view_tensors(view: StoredView, owner: str, n_reference: int) -> Tensors:
         for name in score.descriptions:
             limits = RANGES.get(name, (-np.inf, np.inf))
             of_score[name] = Tensor("F64", [n_described, n_ks], *limits)
-        tensors |= named(f"{owner}.{number}", of_score)
+        tensors |= named(part, of_score)
     return tensors
 
 
@@ -176,15 +179,11 @@ def build_columns(
     ``owners`` maps each part of the model, such as ``views.0``, to its arrays.
     """
     known = KnownRows(owners[""]["reference"])
-    views = [
-        _build_view(view, known, owners, f"views.{number}")
-        for number, view in enumerate(stored.views)
+    views = [_build_view(v, known, owners, owner) for owner, v in owned("views", stored.views)]
+    forests: list[IsolationTrees | ForeignDetector] = [
+        IsolationTrees(forest.label, unpack_trees(owners[owner], owner), forest.sampled)
+        for owner, forest in owned("forests", stored.forests)
     ]
-    forests: list[IsolationTrees | ForeignDetector] = []
-    for number, forest in enumerate(stored.forests):
-        owner = f"forests.{number}"
-        trees = unpack_trees(owners[owner], owner)
-        forests.append(IsolationTrees(forest.label, trees, forest.sampled))
     return FittedColumns(names, inputs if stored.raw else [], views, forests)
 
 
@@ -197,17 +196,18 @@ def _build_view(
         known = KnownRows(known.rows[positions])
     space = Space(stored.name, np.array(stored.columns), stored.metric, positions)
     scores = []
-    for number, planned in enumerate(stored.planned):
-        arrays = owners[f"{owner}.{number}"]
+    for part, planned in owned(owner, stored.planned):
+        arrays = owners[part]
         frozen = [arrays[name] for name in planned.definition.descriptions]
         scores.append(FittedScore(**vars(planned), frozen=frozen, summary=arrays["summary"]))
     points = known.rows.take(space.columns, axis=1)
     scale = fit_scale(space.metric, points)
-    if scale is not None:
-        points = scale.transform(points)
-    known_radii = {stored.ks_of_radii: owners[owner]["radii"]}
     graph = NeighborGraph.build(
-        points, *search_depths(scores), VIEW_METRICS[space.metric], stored.backend, known_radii
+        points if scale is None else scale.transform(points),
+        *search_depths(scores),
+        VIEW_METRICS[space.metric],
+        stored.backend,
+        {stored.ks_of_radii: owners[owner]["radii"]},
     )
     return ScoredView(space, graph, scores, known, scale)
 

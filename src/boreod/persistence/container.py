@@ -8,12 +8,12 @@ import hashlib
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ class Tensor(NamedTuple):
 # In the file, the name of an array begins with its owner, as in members.0.coefficients.
 Arrays = dict[str, NDArray]
 Tensors = dict[str, Tensor]
+Part = TypeVar("Part")
 
 
 class ModelFileError(ValueError):
@@ -149,9 +150,8 @@ def _naming(path: Path, done: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        number = error.errno or errno.EIO
         words = f"The model file could not be {done} ({reason})"
-        raise OSError(number, words, str(path)) from None
+        raise OSError(error.errno or errno.EIO, words, str(path)) from None
 
 
 def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
@@ -182,6 +182,12 @@ def _hash(parts: dict[str, Any]) -> bytes:
 def named(owner: str, parts: dict[str, Any]) -> dict[str, Any]:
     """Return the arrays or tensors of an owner by their names in the file."""
     return {f"{owner}.{name}": part for name, part in parts.items()}
+
+
+def owned(owner: str, parts: Iterable[Part]) -> Iterator[tuple[str, Part]]:
+    """Yield parts of the model with their names, such as ``members.0``."""
+    for place, part in enumerate(parts):
+        yield f"{owner}.{place}", part
 
 
 def by_owner(arrays: Arrays) -> dict[str, Arrays]:

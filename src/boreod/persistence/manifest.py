@@ -22,7 +22,15 @@ from boreod.ensemble.members import KINDS, UNCHANGED
 from boreod.files import __version__, parse_json, typed_json
 from boreod.neighbors import BACKENDS
 from boreod.persistence.columns import StoredRepresentation, StoredView, view_tensors
-from boreod.persistence.container import Arrays, ModelFileError, Tensor, Tensors, by_owner, named
+from boreod.persistence.container import (
+    Arrays,
+    ModelFileError,
+    Tensor,
+    Tensors,
+    by_owner,
+    named,
+    owned,
+)
 from boreod.persistence.members import (
     StoredMember,
     check_reach,
@@ -95,6 +103,11 @@ class StoredCurve:
     average_precision: list[float]
     n_trees: list[int] | None = None
     tree_costs: list[float] | None = None
+
+    @property
+    def series(self) -> dict[str, list[float]]:
+        """The numbers of every budget, by name."""
+        return {name: part for name, part in vars(self).items() if isinstance(part, list)}
 
 
 @dataclass(frozen=True)
@@ -220,11 +233,11 @@ def _check_manifest(manifest: Manifest) -> None:
         reference_rows=n_reference >= 2 if views else n_reference == 0,
         views=len({view.name for view in views}) == len(views),
     )
-    for number, view in enumerate(views):
-        _check_view(manifest, view, f"representation.views.{number}.")
+    for where, view in owned("representation.views", views):
+        _check_view(manifest, view, f"{where}.")
     _check_columns(manifest)
-    for place, member in enumerate(manifest.members):
-        _require("members.", **{f"{place}": fits_member(member, manifest.n_features)})
+    for where, member in owned("members", manifest.members):
+        _require("", **{where: fits_member(member, manifest.n_features)})
     _require("", members=fits_together(manifest.members, knots > 0))
     _check_prices(manifest)
     _check_table(manifest)
@@ -261,9 +274,9 @@ def _check_columns(manifest: Manifest) -> None:
     for view in stored.views:
         for planned in view.planned:
             scores += planned.column_names(view.name)
-    for number, forest in enumerate(stored.forests):
+    for where, forest in owned("representation.forests", stored.forests):
         is_possible = fits_trees(forest.trees) and 1 <= forest.sampled <= manifest.rows
-        _require("representation.forests.", **{f"{number}": is_possible})
+        _require("", **{where: is_possible})
         scores.append(forest.label)
     raw = set(manifest.raw_names)
     columns = set(manifest.columns)
@@ -285,19 +298,15 @@ def _check_table(manifest: Manifest) -> None:
         "table.",
         preparation=(middle is None) != (table.preparation is None),
         middle=middle is None
-        or (
-            len(middle) == len(manifest.feature_names)
-            and all(abs(value) <= LARGEST for value in middle)
-        ),
+        or (len(middle) == len(manifest.feature_names) and max(map(abs, middle)) <= LARGEST),
         source=table.source is None or table.source == PurePath(table.source).name,
     )
     curve = table.curve
     if curve is None:
         return
-    series = [part for part in vars(curve).values() if isinstance(part, list)]
-    sizes = {len(values) for values in series}
+    series = curve.series.values()
     conditions = (
-        len(sizes) == 1 and 0 not in sizes,
+        len(set(map(len, series))) == 1 and len(curve.budgets) > 0,
         all(0 <= value < 1e300 for values in series for value in values),
         (curve.n_trees is None) == (curve.tree_costs is None),
         curve.unit in ("", SECONDS),
@@ -389,13 +398,12 @@ def expected_tensors(manifest: Manifest) -> Tensors:
     for owner, number in ("input", n_inputs if manifest.input_scaling else 0), ("scaler", n_scaled):
         ranges = {"low": Tensor("F64", [number], *scores), "factor": Tensor("F64", [number], 0.0)}
         tensors |= named(owner, ranges)
-    for number, view in enumerate(stored.views):
-        tensors |= view_tensors(view, f"views.{number}", stored.reference_rows)
-    for number, forest in enumerate(stored.forests):
-        of_trees = tree_tensors(forest.trees, n_inputs, 0.0, LARGEST)
-        tensors |= named(f"forests.{number}", of_trees)
-    for place, member in enumerate(manifest.members):
-        tensors |= named(f"members.{place}", member_tensors(member, manifest.n_features))
+    for owner, view in owned("views", stored.views):
+        tensors |= view_tensors(view, owner, stored.reference_rows)
+    for owner, forest in owned("forests", stored.forests):
+        tensors |= named(owner, tree_tensors(forest.trees, n_inputs, 0.0, LARGEST))
+    for owner, member in owned("members", manifest.members):
+        tensors |= named(owner, member_tensors(member, manifest.n_features))
     return tensors
 
 

@@ -19,7 +19,7 @@ from boreod.ensemble.assumptions import MIN_DEVIATION, ConsensusHead
 from boreod.ensemble.calibration import Correction
 from boreod.ensemble.heads import ClassifierHead, LogisticHead, TreeHead
 from boreod.ensemble.members import CONSENSUS, KINDS, UNCHANGED, Member
-from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors
+from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors, owned
 from boreod.scores.trees import MAX_NODES, Trees
 from boreod.validation import LARGEST
 
@@ -244,8 +244,7 @@ def check_reach(
     ``owners`` maps each part of the model, such as ``members.0``, to its arrays.
     """
     total = 0.0
-    for place, stored in enumerate(members):
-        owner = f"members.{place}"
+    for owner, stored in owned("members", members):
         arrays = owners[owner]
         with np.errstate(over="ignore"):
             total += _reach(stored, arrays) * max(1.0, stored.line.slope) + abs(stored.line.shift)

@@ -30,6 +30,7 @@ from boreod.persistence.container import (
     by_owner,
     named,
     open_model_file,
+    owned,
     write_model_file,
 )
 from boreod.persistence.manifest import (
@@ -111,9 +112,9 @@ def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
     fitted = model.fitted_
     representation, arrays = describe_columns(fitted.columns)
     members = []
-    for place, member in enumerate(fitted.members):
+    for owner, member in owned("members", fitted.members):
         stored, of_member = describe_member(member)
-        arrays |= named(f"members.{place}", of_member)
+        arrays |= named(owner, of_member)
         members.append(stored)
     arrays |= _other_arrays(model)
     is_ranking = isinstance(fitted.correction, Quantiles)
@@ -307,20 +308,24 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
     oob = OutOfBag(
         arrays["oob.probabilities"], labels, manifest.shares, manifest.assumed, manifest.left_out
     )
-    fitted = _fitted(manifest, arrays, labels)
-    stored = Stored(manifest.format, manifest.versions, manifest.extra)
-    selection = _selection(manifest)
-    restore(model, fitted, oob, manifest.threshold, preparation, record, selection, stored)
+    restore(
+        model,
+        _fitted(manifest, arrays, labels),
+        oob,
+        manifest.threshold,
+        preparation,
+        record,
+        _selection(manifest),
+        Stored(manifest.format, manifest.versions, manifest.extra),
+    )
     set_prices(model, manifest.costs, manifest.alone)
     return model
 
 
 def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
     owners = by_owner(arrays)
-    members = [
-        build_member(stored, owners[f"members.{place}"], f"members.{place}")
-        for place, stored in enumerate(manifest.members)
-    ]
+    stored = owned("members", manifest.members)
+    members = [build_member(member, owners[owner], owner) for owner, member in stored]
     names = manifest.feature_names
     seen = owners["seen"]
     # Without a view that measures isolation, the file holds none.
@@ -363,8 +368,7 @@ def _restore_record(manifest: Manifest, arrays: Arrays) -> TrainingRecord:
         profile = TrainingProfile.from_dict(stored.profile, len(manifest.feature_names))
     curve = None
     if stored.curve is not None:
-        lists = vars(stored.curve).items()
-        series = {name: np.array(part) for name, part in lists if isinstance(part, list)}
+        series = {name: np.array(numbers) for name, numbers in stored.curve.series.items()}
         curve = BudgetCurve(**series, unit=stored.curve.unit)
     return TrainingRecord(profile, LearnedRows(arrays["seen.hashes"]), stored.source, curve)
 
