@@ -50,7 +50,7 @@ class TrainingRecord:
     learned_rows
         Hashes of the training rows.
     source
-        Name of the file of the training table, without its folder; None for other tables.
+        Name of the file of the training table, without its folder; None if there was no file.
     curve
         Out-of-bag quality over budgets, from `boreod fit --curve`; None if it was not traced.
     table
@@ -91,8 +91,8 @@ class Predictor:
     def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
         """Return probabilities of inlier and outlier.
 
-        If ``raw``, they are not corrected for how rare outliers are. They are then those of the
-        bags, where both classes have the same weight.
+        If ``raw``, probabilities are not corrected for how rare outliers are. They are then the
+        probabilities of the bags, where both classes have the same weight.
         """
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
@@ -111,8 +111,8 @@ class Predictor:
         """Return the label of every row, by ``threshold_``."""
         if is_collection(X):
             return self._by_partition("predict", X, dtype=self.classes_.dtype)
-        odds = self._log_odds(X)
-        return self.classes_[(odds > logit(self.threshold_)).astype(int)]
+        is_outlier = self._log_odds(X) > logit(self.threshold_)
+        return self.classes_[is_outlier.astype(int)]
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the share of labelled rows whose label ``predict`` finds.
@@ -241,7 +241,7 @@ class Predictor:
 def prepare(model: Predictor, X: Any, first_row: int = 1) -> NDArray:
     """Return the rows of a table as float64, with the columns ``preparation_.names_``.
 
-    Columns are found by name and may be in any order, with others between them. ``first_row`` is
+    Columns are found by name. They may be in any order, and other columns may be between them. ``first_row`` is
     the number of the first row, for errors.
     """
     check_fitted(model)

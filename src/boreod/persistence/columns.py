@@ -19,10 +19,10 @@ from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
-# The descriptions of rows listed here have ranges. All others may be infinite.
+# Ranges of descriptions of rows. A description that is not listed may be infinite.
 RANGES = {
     "bandwidth": (0.0, MOST),
-    # The log-density of copies is finite, although their bandwidth is 0.
+    # The log-density of copies is finite, although the bandwidth of copies is 0.
     "log_kernel_density": (-MOST, MOST),
 }
 

@@ -1,6 +1,6 @@
 """The container of model files: arrays in a safetensors file.
 
-One array holds the manifest, which is JSON, and one the SHA-256 of all others.
+One array holds the manifest, which is JSON. Another array holds the SHA-256 of the rest.
 """
 
 import errno
@@ -191,7 +191,7 @@ def owned(owner: str, parts: Iterable[Part]) -> Iterator[tuple[str, Part]]:
 
 
 def by_owner(arrays: Arrays) -> dict[str, Arrays]:
-    """Return the arrays of every owner by their own names."""
+    """Return the arrays by owner, and then by the part of the name that follows the owner."""
     owners: dict[str, Arrays] = defaultdict(dict)
     for full_name, values in arrays.items():
         owner, _, name = full_name.rpartition(".")

@@ -72,9 +72,9 @@ class StoredClasses:
 
 @dataclass(frozen=True)
 class StoredSelection:
-    """What a budget bought, for ``batch_size`` rows at once (None for large batches).
+    """The columns that a budget bought; ``batch_size`` is None if batches are large.
 
-    ``costs`` is None if they equal the model's costs in such batches.
+    ``costs`` is None if the prices equal the prices of the model for this batch size.
     """
 
     columns: list[str]
@@ -126,12 +126,13 @@ class StoredTable:
 class Manifest:
     """Everything but the arrays.
 
-    ``named`` tells whether the table had column names. ``quantiles`` is the number of quantiles
-    that rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
-    training rows, and ``shares`` tells which part of a table they are. ``assumed`` tells whether
-    unlabelled rows count as inliers, and ``left_out`` is the number of inliers in no bag. ``knots``
-    is the number of points on the curve from scores to ranks, 0 with labels. ``alone`` is the time
-    of a single row in seconds, None if it follows from ``costs`` or is unknown.
+    ``named`` is true if the table had column names. ``quantiles`` is the number of quantiles that
+    rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
+    training rows, and ``shares`` says which part of a table was drawn as training rows. ``assumed``
+    is true if unlabelled rows count as inliers, and ``left_out`` is the number of inliers in no
+    bag. ``knots`` is the number of points on the curve from scores to ranks; it is 0 if there were
+    labels. ``alone`` is the time of a single row in seconds. It is None if the time follows from
+    ``costs`` or is unknown.
     """
 
     format: int
@@ -394,7 +395,6 @@ def expected_tensors(manifest: Manifest) -> Tensors:
         "ranks.scores": Tensor("F64", [manifest.knots], order=np.less),
         "ranks.odds": Tensor("F64", [manifest.knots], order=np.less),
     }
-    # Ranges of columns.
     for owner, number in ("input", n_inputs if manifest.input_scaling else 0), ("scaler", n_scaled):
         ranges = {"low": Tensor("F64", [number], *scores), "factor": Tensor("F64", [number], 0.0)}
         tensors |= named(owner, ranges)
@@ -427,7 +427,7 @@ def _fits_tensor(values: NDArray, tensor: Tensor) -> bool:
     """Whether an array holds possible numbers in a possible order."""
     if values.size == 0:
         return True
-    # Both are NaN if any number is.
+    # If any number is NaN, the minimum and the maximum are NaN.
     in_range = tensor.least <= values.min().item() and values.max().item() <= tensor.most
     in_order = tensor.order is None or tensor.order(values[..., :-1], values[..., 1:]).all()
     return bool(in_range and in_order)

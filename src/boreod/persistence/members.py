@@ -48,8 +48,9 @@ class StoredTrees:
 class StoredMember:
     """A head, whose ``kind`` determines its arrays.
 
-    ``features`` are the positions of the features that it reads, None for all. Only logistic
-    regressions have a ``penalty``. Neither they nor a consensus have ``trees``.
+    ``features`` are the positions of the features that the head reads; None means all features.
+    Only a logistic regression has a ``penalty``. A logistic regression and a consensus have no
+    ``trees``.
     """
 
     kind: str

@@ -107,7 +107,7 @@ def _as_stored(found: Arrays, name: str, tensor: Tensor) -> NDArray:
 def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
     """Return the manifest of a detector, and its arrays among other attributes.
 
-    Numbers in the manifest may be those of NumPy.
+    Numbers in the manifest may be scalars of NumPy.
     """
     fitted = model.fitted_
     representation, arrays = describe_columns(fitted.columns)
@@ -167,7 +167,7 @@ def _other_arrays(model: Predictor) -> Arrays:
 
 
 def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
-    """Return the extra data of the user, or else those of a loaded model."""
+    """Return the user's extra data; without any, return the extra data of a loaded model."""
     if extra is None:
         return {} if model.stored_ is None else model.stored_.extra
     try:
@@ -286,7 +286,7 @@ def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
 class Stored:
     """Metadata of a model file: ``model.stored_`` of a loaded model.
 
-    ``versions`` are those of the packages that wrote it, and ``extra`` holds the user's data.
+    ``versions`` are the versions of the packages that wrote the file, and ``extra`` holds the user's data.
     """
 
     format: int
