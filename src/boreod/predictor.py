@@ -241,8 +241,8 @@ class Predictor:
 def prepare(model: Predictor, X: Any, first_row: int = 1) -> NDArray:
     """Return the rows of a table as float64, with the columns ``preparation_.names_``.
 
-    Columns are found by name. They may be in any order, and other columns may be between them. ``first_row`` is
-    the number of the first row, for errors.
+    Columns are found by name. They may be in any order, and other columns may be between them.
+    ``first_row`` is the number of the first row, for errors.
     """
     check_fitted(model)
     return model.preparation_.read(model, X, first_row)

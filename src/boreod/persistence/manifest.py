@@ -46,7 +46,7 @@ from boreod.representation.plan import read_scores
 from boreod.representation.scaling import SCALERS
 from boreod.representation.views import VIEW_METRICS
 from boreod.scores import DETECTORS
-from boreod.selection.costs import MAX_PRICE, SECONDS, Costs, kind_of_tree
+from boreod.selection.costs import MAX_PRICE, Costs, kind_of_tree
 from boreod.text import shorten
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
@@ -92,34 +92,18 @@ class StoredSelection:
 
 
 @dataclass(frozen=True)
-class StoredCurve:
-    """Out-of-bag quality over budgets."""
-
-    unit: str
-    budgets: list[float]
-    costs: list[float]
-    n_columns: list[int]
-    auc: list[float]
-    average_precision: list[float]
-    n_trees: list[int] | None = None
-    tree_costs: list[float] | None = None
-
-    @property
-    def series(self) -> dict[str, list[float]]:
-        """The numbers of every budget, by name."""
-        return {name: part for name, part in vars(self).items() if isinstance(part, list)}
-
-
-@dataclass(frozen=True)
 class StoredTable:
-    """The training table: its preparation, or the medians of plain numbers, and its profile."""
+    """The training table: its preparation, or the medians of plain numbers, and its profile.
+
+    ``curve`` is the out-of-bag quality over budgets.
+    """
 
     is_named: bool
     middle: list[float] | None
     preparation: dict[str, Any] | None
     profile: dict[str, Any] | None
     source: str | None
-    curve: StoredCurve | None
+    curve: dict[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -302,17 +286,6 @@ def _check_table(manifest: Manifest) -> None:
         or (len(middle) == len(manifest.feature_names) and max(map(abs, middle)) <= LARGEST),
         source=table.source is None or table.source == PurePath(table.source).name,
     )
-    curve = table.curve
-    if curve is None:
-        return
-    series = curve.series.values()
-    conditions = (
-        len(set(map(len, series))) == 1 and len(curve.budgets) > 0,
-        all(0 <= value < 1e300 for values in series for value in values),
-        (curve.n_trees is None) == (curve.tree_costs is None),
-        curve.unit in ("", SECONDS),
-    )
-    _require("table.", curve=all(conditions))
 
 
 def _check_prices(manifest: Manifest) -> None:

@@ -6,7 +6,7 @@ the training table. Data that only learning needs is left out.
 
 import json
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.members import UNCHANGED
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
-from boreod.files import __version__
+from boreod.files import __version__, typed_json
 from boreod.persistence.columns import build_columns, build_scaler, describe_columns
 from boreod.persistence.container import (
     TYPES,
@@ -37,7 +37,6 @@ from boreod.persistence.manifest import (
     FORMAT,
     Manifest,
     StoredClasses,
-    StoredCurve,
     StoredSelection,
     StoredTable,
     check_values,
@@ -60,7 +59,7 @@ from boreod.predictor import (
 from boreod.representation.array_rows import ArrayRows, upper_floor
 from boreod.representation.scaling import NO_QUANTILES, Both, MinMax, Rank
 from boreod.selection.budgets import BudgetCurve, Selection
-from boreod.selection.costs import Costs
+from boreod.selection.costs import SECONDS, Costs
 from boreod.text import first_clause, shorten
 from boreod.validation import check_fitted
 
@@ -224,23 +223,22 @@ def _describe_table(model: Predictor) -> StoredTable:
     preparation = model.preparation_
     is_plain = isinstance(preparation, ArrayRows)
     profile = model.record_.profile
+    curve = model.record_.curve
     return StoredTable(
         is_named=preparation.is_named,
         middle=preparation.middle.tolist() if is_plain else None,
         preparation=None if is_plain else preparation.to_dict(),
         profile=None if profile is None else asdict(profile),
         source=model.record_.source,
-        curve=store_curve(model.record_.curve),
+        curve=None if curve is None else store_curve(curve),
     )
 
 
-def store_curve(curve: BudgetCurve | None) -> StoredCurve | None:
-    """Return a budget curve as words and lists of numbers."""
-    if curve is None:
-        return None
-    parts = vars(curve).items()
-    lists = {name: part.tolist() for name, part in parts if isinstance(part, np.ndarray)}
-    return StoredCurve(unit=curve.unit, **lists)
+def store_curve(curve: BudgetCurve) -> dict[str, Any]:
+    """Return a budget curve as its unit and lists of numbers; None stands for missing trees."""
+    parts = {name: part for name, part in vars(curve).items() if name != "unit"}
+    lists = {name: part if part is None else part.tolist() for name, part in parts.items()}
+    return {"unit": curve.unit, **lists}
 
 
 def load_predictor(
@@ -286,7 +284,7 @@ def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
 class Stored:
     """Metadata of a model file: ``model.stored_`` of a loaded model.
 
-    ``versions`` are the versions of the packages that wrote the file, and ``extra`` holds the user's data.
+    ``versions`` are the versions of the packages that wrote the file. ``extra`` is the user's data.
     """
 
     format: int
@@ -366,11 +364,29 @@ def _restore_record(manifest: Manifest, arrays: Arrays) -> TrainingRecord:
     profile = None
     if stored.profile is not None:
         profile = TrainingProfile.from_dict(stored.profile, len(manifest.feature_names))
-    curve = None
-    if stored.curve is not None:
-        series = {name: np.array(numbers) for name, numbers in stored.curve.series.items()}
-        curve = BudgetCurve(**series, unit=stored.curve.unit)
+    curve = None if stored.curve is None else _restore_curve(stored.curve)
     return TrainingRecord(profile, LearnedRows(arrays["seen.hashes"]), stored.source, curve)
+
+
+def _restore_curve(stored: dict[str, Any]) -> BudgetCurve:
+    where = "manifest.table.curve"
+    unit = stored.get("unit")
+    given = {name: part for name, part in stored.items() if name != "unit"}
+    lists = typed_json(dict[str, list[float] | None], given, where)
+    # Counts stay whole numbers.
+    series = {name: np.array(given[name]) for name, part in lists.items() if part is not None}
+    names = {field.name for field in fields(BudgetCurve)} - {"unit"}
+    sizes = {len(values) for values in series.values()}
+    conditions = (
+        set(lists) == names,
+        set(series) in (names, names - {"n_trees", "tree_costs"}),
+        len(sizes) == 1 and 0 not in sizes,
+        all(((values >= 0) & (values < 1e300)).all() for values in series.values()),
+        unit in ("", SECONDS),
+    )
+    if not all(conditions):
+        raise ModelFileError(f"{where} does not fit the rest")
+    return BudgetCurve(**series, unit=unit)
 
 
 def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:
