@@ -370,7 +370,7 @@ def _restore_record(manifest: Manifest, arrays: Arrays) -> TrainingRecord:
 
 def _restore_curve(stored: dict[str, Any]) -> BudgetCurve:
     where = "manifest.table.curve"
-    unit = stored.get("unit")
+    unit: Any = stored.get("unit")
     given = {name: part for name, part in stored.items() if name != "unit"}
     lists = typed_json(dict[str, list[float] | None], given, where)
     # Counts stay whole numbers.
@@ -382,6 +382,7 @@ def _restore_curve(stored: dict[str, Any]) -> BudgetCurve:
         set(series) in (names, names - {"n_trees", "tree_costs"}),
         len(sizes) == 1 and 0 not in sizes,
         all(((values >= 0) & (values < 1e300)).all() for values in series.values()),
+        all(series[name].dtype.kind == "i" for name in series if name.startswith("n_")),
         unit in ("", SECONDS),
     )
     if not all(conditions):
