@@ -4,6 +4,7 @@ from typing import Any
 
 from boreod.detector import Detector
 from boreod.ensemble.parameters import PRINTED
+from boreod.predictor import PARAMETERS
 
 
 class BORE(Detector):
@@ -55,21 +56,5 @@ class BORE(Detector):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(
-            representation=representation,
-            reference=reference,
-            scaling=scaling,
-            n_estimators=n_estimators,
-            bagging=bagging,
-            heads=heads,
-            estimator=estimator,
-            calibration=calibration,
-            prior=prior,
-            threshold=threshold,
-            budget=budget,
-            selection=selection,
-            outlier_label=outlier_label,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        given = locals()
+        super().__init__(**{name: given[name] for name in PARAMETERS})

@@ -22,7 +22,13 @@ from boreod.ensemble.training_rows import (
 )
 from boreod.neighbors.known_rows import hash_rows
 from boreod.parallel import plain_interrupts
-from boreod.predictor import Predictor, TrainingRecord, check_parameters, settings_of
+from boreod.predictor import (
+    PARAMETERS,
+    Predictor,
+    TrainingRecord,
+    check_parameters,
+    settings_of,
+)
 from boreod.representation.array_rows import upper_floor
 from boreod.selection.budgets import (
     NO_CURVE,
@@ -161,24 +167,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(
-            representation=representation,
-            reference=reference,
-            scaling=scaling,
-            n_estimators=n_estimators,
-            bagging=bagging,
-            heads=heads,
-            estimator=estimator,
-            calibration=calibration,
-            prior=prior,
-            threshold=threshold,
-            budget=budget,
-            selection=selection,
-            outlier_label=outlier_label,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        given = locals()
+        super().__init__(**{name: given[name] for name in PARAMETERS})
 
     def fit(
         self,

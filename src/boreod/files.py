@@ -121,7 +121,7 @@ def typed_json(kind: Any, value: Any, where: str) -> Any:
 
 def _typed_generic(kind: Any, arguments: tuple[Any, ...], value: Any, where: str) -> Any:
     if kind is UnionType:
-        # The only unions are those with None.
+        # Unions of a type and None are the only ones in use.
         return None if value is None else typed_json(arguments[0], value, where)
     if kind in (dict, Mapping):
         _expect(isinstance(value, dict), "an object", value, where)

@@ -139,18 +139,16 @@ def resampled_rates(
     random = np.random.default_rng(random_state)
     outliers = np.asarray(y_true, bool)
     classes = [np.flatnonzero(members) for members in (~outliers, outliers)]
+    each_weight = 1 if weights is None else weights
     sorted_once = [_sort(scores) for scores in rankings]
     for _ in range(RESAMPLES):
-        times = [
-            np.bincount(random.choice(rows, len(rows)), minlength=len(outliers)) for rows in classes
-        ]
-        if weights is not None:
-            times = [drawn * weights for drawn in times]
+        drawn = [random.choice(rows, len(rows)) for rows in classes]
+        times = [each_weight * np.bincount(rows, minlength=len(outliers)) for rows in drawn]
         curves = []
         for order, last_of_tie in sorted_once:
             false, true = (
-                np.append(0.0, np.cumsum(drawn[order])[last_of_tie] / drawn.sum())
-                for drawn in times
+                np.append(0.0, np.cumsum(counts[order])[last_of_tie] / counts.sum())
+                for counts in times
             )
             curves.append((false, true))
         yield curves

@@ -50,7 +50,7 @@ class TrainingRecord:
     learned_rows
         Hashes of the training rows.
     source
-        Name of the file of the training table, without its folder; None for other tables.
+        Name of the file of the training table, without its folder; None if there was no file.
     curve
         Out-of-bag quality over budgets, from `boreod fit --curve`; None if it was not traced.
     table
@@ -91,8 +91,8 @@ class Predictor:
     def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
         """Return probabilities of inlier and outlier.
 
-        If ``raw``, they are not corrected for how rare outliers are. They are then those of the
-        bags, where both classes have the same weight.
+        If ``raw``, probabilities are not corrected for how rare outliers are. They are then the
+        probabilities of the bags, where both classes have the same weight.
         """
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
@@ -111,8 +111,8 @@ class Predictor:
         """Return the label of every row, by ``threshold_``."""
         if is_collection(X):
             return self._by_partition("predict", X, dtype=self.classes_.dtype)
-        odds = self._log_odds(X)
-        return self.classes_[(odds > logit(self.threshold_)).astype(int)]
+        is_outlier = self._log_odds(X) > logit(self.threshold_)
+        return self.classes_[is_outlier.astype(int)]
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the share of labelled rows whose label ``predict`` finds.
@@ -129,8 +129,7 @@ class Predictor:
 
         If ``grouped``, scores are summed by family (all of LOF, all of kNN, ...).
         """
-        rows = prepare_here(self, X, "explain")
-        return self.fitted_.explain(rows, self._engine, grouped)
+        return self.fitted_.explain(prepare_here(self, X, "explain"), self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
         """Return the reasons for every score in words, the strongest evidence for an outlier first.
@@ -142,8 +141,7 @@ class Predictor:
 
     def novelty(self, X: ArrayLike) -> Novelty:
         """Return how different each row is from all training rows; labels play no part."""
-        rows = prepare_here(self, X, "novelty")
-        return self.fitted_.novelty(rows, self._engine)
+        return self.fitted_.novelty(prepare_here(self, X, "novelty"), self._engine)
 
     def choose_threshold(self, threshold: float | str | None, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.
@@ -243,8 +241,8 @@ class Predictor:
 def prepare(model: Predictor, X: Any, first_row: int = 1) -> NDArray:
     """Return the rows of a table as float64, with the columns ``preparation_.names_``.
 
-    Columns are found by name and may be in any order, with others between them. ``first_row`` is
-    the number of the first row, for errors.
+    Columns are found by name. They may be in any order, and other columns may be between them.
+    ``first_row`` is the number of the first row, for errors.
     """
     check_fitted(model)
     return model.preparation_.read(model, X, first_row)
@@ -297,11 +295,9 @@ def settings_of(model: Predictor) -> Settings:
 def for_workers(model: Predictor, n_jobs: int | None) -> Predictor:
     """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
     check_fitted(model)
-    parameters = {name: getattr(model, name) for name in PARAMETERS}
-    parameters |= vars(settings_of(model))
-    parameters |= {"n_jobs": n_jobs, "verbose": False}
+    parameters = {name: getattr(model, name) for name in PARAMETERS} | vars(settings_of(model))
+    worker = type(model)(**{**parameters, "n_jobs": n_jobs, "verbose": False})
     record = replace(model.record_, curve=None, table=None)
-    worker = type(model)(**parameters)
     restore(worker, model.fitted_, model.oob_, model.threshold_, model.preparation_, record)
     return worker
 
@@ -347,12 +343,12 @@ def check_parameters(model: Any) -> Settings:
     check_purchase(model.budget, chosen.costs, chosen.method, chosen.skip_unaffordable)
     check_batches(chosen.batch_size, model.budget)
     given = model.representation
-    if given is None or (isinstance(given, str) and given == FEW):
-        return settings
-    from boreod.representation.transformer import OutlierRepresentation
+    if given is not None and not (isinstance(given, str) and given == FEW):
+        from boreod.representation.transformer import OutlierRepresentation
 
-    if not isinstance(given, OutlierRepresentation):
-        raise TypeError(
-            f"`representation` must be an OutlierRepresentation, {FEW!r} or None; got {given!r}."
-        )
+        if not isinstance(given, OutlierRepresentation):
+            raise TypeError(
+                f"`representation` must be an OutlierRepresentation, {FEW!r} or None; "
+                f"got {given!r}."
+            )
     return settings

@@ -40,11 +40,9 @@ def listed(values: Iterable[object], most: int = 10) -> str:
 
 def close_names(name: object, known: Iterable[str]) -> list[str]:
     """Return up to three known names close to a wrong one; case does not matter."""
-    lower: dict[str, list[str]] = {}
-    for one in known:
-        lower.setdefault(one.lower(), []).append(one)
-    close = difflib.get_close_matches(str(name).lower(), list(lower), n=3)
-    return [one for word in close for one in lower[word]][:3]
+    known = list(known)
+    close = difflib.get_close_matches(str(name).lower(), {one.lower() for one in known}, n=3)
+    return [one for word in close for one in known if one.lower() == word][:3]
 
 
 def renamed_hint(name: str, there: Iterable[str], trained: Iterable[str]) -> str:

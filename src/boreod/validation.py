@@ -18,7 +18,6 @@ OUTLIER, INLIER, UNLABELLED = 1, 0, -1
 # Squares of differences are finite up to LARGEST, and do not vanish from SMALLEST on.
 LARGEST = 1e150
 SMALLEST = 1e-140
-FLOAT64 = np.dtype(np.float64)
 
 
 def read_rows(
@@ -154,7 +153,7 @@ def read_seed(random_state: Any) -> np.random.RandomState:
 def _is_plain(estimator: Any, table: Any) -> bool:
     return (
         type(table) is np.ndarray
-        and (table.dtype is FLOAT64 or table.dtype == FLOAT64)
+        and table.dtype == np.float64
         and table.ndim == 2
         and table.shape[0] > 0
         and table.shape[1] == estimator.n_features_in_
@@ -362,7 +361,7 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
 def _read_with_outlier_label(
     labels: NDArray, outlier: Any, minus_one_is_empty: bool = True
 ) -> tuple[NDArray, NDArray]:
-    """Read labels, one of which means outlier; empty labels mean unlabelled, others inlier."""
+    """Read labels: one means outlier, empty ones mean unlabelled, and all others mean inlier."""
     codes = np.array([label_code(v, outlier, minus_one_is_empty) for v in labels.tolist()])
     if OUTLIER not in codes:
         raise ValueError(

@@ -8,21 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.neighbors import KnownRows, Ks, NeighborGraph
-from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors, named
+from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors, named, owned
 from boreod.persistence.members import StoredTrees, pack_trees, unpack_trees
 from boreod.persistence.parameters import is_registered, score_class
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import NO_RANGE, Both, MinMax, Rank, Scaler
+from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import ScoredView, fit_scale, search_depths
 from boreod.representation.views import VIEW_METRICS, Space
 from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
-# The descriptions of rows listed here have ranges. All others may be infinite.
+# Ranges of descriptions of rows. A description that is not listed may be infinite.
 RANGES = {
     "bandwidth": (0.0, MOST),
-    # The log-density of copies is finite, although their bandwidth is 0.
+    # The log-density of copies is finite, although the bandwidth of copies is 0.
     "log_kernel_density": (-MOST, MOST),
 }
 
@@ -59,9 +59,12 @@ class StoredView:
     @property
     def ks_of_radii(self) -> Ks:
         """The ks whose k-distances are looked up."""
-        scores = [(planned.definition, planned.ks) for planned in self.planned]
-        lookups = [ks for s, ks in scores if s.reads_radii or s.reads == "reverse"]
-        return tuple(sorted({k for ks in lookups for k in ks}))
+        looking_up = [
+            planned
+            for planned in self.planned
+            if planned.definition.reads_radii or planned.definition.reads == "reverse"
+        ]
+        return tuple(sorted({k for planned in looking_up for k in planned.ks}))
 
 
 @dataclass(frozen=True)
@@ -147,20 +150,24 @@ def _describe_view(view: ScoredView, n_rows: int | None) -> StoredView:
 def view_tensors(view: StoredView, owner: str, n_reference: int) -> Tensors:
     """Return the tensors of a view and of its scores."""
     n_rows = n_reference if view.rows is None else view.rows
-    tensors = {}
-    if view.rows is not None:
-        tensors[f"{owner}.rows"] = Tensor("I32", [n_rows], 0, n_reference - 1)
-    if view.ks_of_radii:
-        tensors[f"{owner}.radii"] = Tensor("F64", [n_rows, len(view.ks_of_radii)], 0.0)
-    for number, planned in enumerate(view.planned):
+    n_radii = len(view.ks_of_radii)
+    tensors = {
+        f"{owner}.rows": Tensor("I32", [view.rows or 0], 0, n_reference - 1, np.less),
+        f"{owner}.radii": Tensor("F64", [n_rows, n_radii], 0.0, order=np.less_equal),
+    }
+    for part, planned in owned(owner, view.planned):
         score = planned.definition
         n_ks = len(planned.ks)
         summary = score.summarize(np.zeros((1, n_ks)))
-        tensors[f"{owner}.{number}.summary"] = Tensor("F64", list(summary.shape))
+        # A summary of one number is a spread. Scores are divided by it, so it must be positive.
+        least = np.nextafter(0.0, 1.0) if len(summary) == 1 else -MOST
+        of_score = {"summary": Tensor("F64", list(summary.shape), least)}
         # Descriptions that are not compared are not in the file.
-        for name in score.descriptions if score.compares() else ():
+        n_described = n_rows if score.compares() else 0
+        for name in score.descriptions:
             limits = RANGES.get(name, (-np.inf, np.inf))
-            tensors[f"{owner}.{number}.{name}"] = Tensor("F64", [n_rows, n_ks], *limits)
+            of_score[name] = Tensor("F64", [n_described, n_ks], *limits)
+        tensors |= named(part, of_score)
     return tensors
 
 
@@ -171,49 +178,43 @@ def build_columns(
 
     ``owners`` maps each part of the model, such as ``views.0``, to its arrays.
     """
-    everywhere = KnownRows(owners[""].get("reference", np.empty((0, 0))))
-    views = []
-    for number, view in enumerate(stored.views):
-        positions = owners[f"views.{number}"].get("rows")
-        known = everywhere if positions is None else KnownRows(everywhere.rows[positions])
-        views.append(_build_view(view, known, owners, f"views.{number}"))
-    forests: list[IsolationTrees | ForeignDetector] = []
-    for number, forest in enumerate(stored.forests):
-        owner = f"forests.{number}"
-        trees = unpack_trees(owners[owner], owner)
-        forests.append(IsolationTrees(forest.label, trees, forest.sampled))
+    known = KnownRows(owners[""]["reference"])
+    views = [_build_view(v, known, owners, owner) for owner, v in owned("views", stored.views)]
+    forests: list[IsolationTrees | ForeignDetector] = [
+        IsolationTrees(forest.label, unpack_trees(owners[owner], owner), forest.sampled)
+        for owner, forest in owned("forests", stored.forests)
+    ]
     return FittedColumns(names, inputs if stored.raw else [], views, forests)
 
 
 def _build_view(
     stored: StoredView, known: KnownRows, owners: dict[str, Arrays], owner: str
 ) -> ScoredView:
-    positions = owners[owner].get("rows")
-    if positions is not None:
-        positions = positions.astype(np.int64)
+    positions = None
+    if stored.rows is not None:
+        positions = owners[owner]["rows"].astype(np.int64)
+        known = KnownRows(known.rows[positions])
     space = Space(stored.name, np.array(stored.columns), stored.metric, positions)
     scores = []
-    for number, planned in enumerate(stored.planned):
-        arrays = owners[f"{owner}.{number}"]
-        empty = np.empty((0, len(planned.ks)))
-        frozen = [arrays.get(name, empty) for name in planned.definition.descriptions]
+    for part, planned in owned(owner, stored.planned):
+        arrays = owners[part]
+        frozen = [arrays[name] for name in planned.definition.descriptions]
         scores.append(FittedScore(**vars(planned), frozen=frozen, summary=arrays["summary"]))
-    # k-distances that no score in use looks up are not in the file.
-    radii = owners[owner].get("radii", np.empty((len(known.rows), 0)))
     points = known.rows.take(space.columns, axis=1)
     scale = fit_scale(space.metric, points)
-    if scale is not None:
-        points = scale.transform(points)
-    metric = VIEW_METRICS[space.metric]
-    known_radii = {stored.ks_of_radii: radii}
-    depths = search_depths(scores)
-    graph = NeighborGraph.build(points, *depths, metric, stored.backend, known_radii)
+    graph = NeighborGraph.build(
+        points if scale is None else scale.transform(points),
+        *search_depths(scores),
+        VIEW_METRICS[space.metric],
+        stored.backend,
+        {stored.ks_of_radii: owners[owner]["radii"]},
+    )
     return ScoredView(space, graph, scores, known, scale)
 
 
 def build_scaler(kind: str, arrays: Arrays) -> Scaler:
-    """Return the scaler of columns; without raw columns there are no ranges."""
-    ranges = MinMax(arrays.get("low", NO_RANGE), arrays.get("factor", NO_RANGE))
+    """Return the scaler of columns."""
+    ranges = MinMax(arrays["low"], arrays["factor"])
     if kind == "minmax":
         return ranges
     ranked = Rank(arrays["quantiles"])

@@ -1,6 +1,6 @@
 """The container of model files: arrays in a safetensors file.
 
-One array holds the manifest, which is JSON, and one the SHA-256 of all others.
+One array holds the manifest, which is JSON. Another array holds the SHA-256 of the rest.
 """
 
 import errno
@@ -8,12 +8,12 @@ import hashlib
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,17 +39,23 @@ MOST = float(np.finfo(np.float64).max)
 
 
 class Tensor(NamedTuple):
-    """The type and the shape of an array, and the range of its numbers."""
+    """The type and the shape of an array, and the range and the order of its numbers.
+
+    ``order`` compares each number with the next one on the last axis. An array without numbers is
+    not in the file.
+    """
 
     kind: str
     shape: list[int]
     least: float = -MOST
     most: float = MOST
+    order: np.ufunc | None = None
 
 
 # In the file, the name of an array begins with its owner, as in members.0.coefficients.
 Arrays = dict[str, NDArray]
 Tensors = dict[str, Tensor]
+Part = TypeVar("Part")
 
 
 class ModelFileError(ValueError):
@@ -112,12 +118,12 @@ class ModelFile:
         if _hash({name: item["data"] for name, item in found.items()}) != found["sha256"]["data"]:
             raise ModelFileError("its content does not have the SHA-256 that it names")
         known = {"manifest": ("U8", [len(self.manifest)]), "sha256": ("U8", [32])}
-        known |= {name: (tensor.kind, tensor.shape) for name, tensor in expected.items()}
+        known |= {name: (t.kind, t.shape) for name, t in expected.items() if 0 not in t.shape}
         if {name: (item["dtype"], item["shape"]) for name, item in found.items()} != known:
             raise ModelFileError("its arrays are not those that its manifest asks for")
         arrays = {}
         for name, tensor in expected.items():
-            flat = np.frombuffer(found.pop(name)["data"], TYPES[tensor.kind])
+            flat = np.frombuffer(found.pop(name, {"data": b""})["data"], TYPES[tensor.kind])
             # Kernels are compiled for arrays that may be written to.
             arrays[name] = np.require(flat.reshape(tensor.shape), requirements=["C", "A", "W"])
         return arrays
@@ -144,9 +150,8 @@ def _naming(path: Path, done: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        number = error.errno or errno.EIO
         words = f"The model file could not be {done} ({reason})"
-        raise OSError(number, words, str(path)) from None
+        raise OSError(error.errno or errno.EIO, words, str(path)) from None
 
 
 def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
@@ -179,8 +184,14 @@ def named(owner: str, parts: dict[str, Any]) -> dict[str, Any]:
     return {f"{owner}.{name}": part for name, part in parts.items()}
 
 
+def owned(owner: str, parts: Iterable[Part]) -> Iterator[tuple[str, Part]]:
+    """Yield parts of the model with their names, such as ``members.0``."""
+    for place, part in enumerate(parts):
+        yield f"{owner}.{place}", part
+
+
 def by_owner(arrays: Arrays) -> dict[str, Arrays]:
-    """Return the arrays of every owner by their own names."""
+    """Return the arrays by owner, and then by the part of the name that follows the owner."""
     owners: dict[str, Arrays] = defaultdict(dict)
     for full_name, values in arrays.items():
         owner, _, name = full_name.rpartition(".")

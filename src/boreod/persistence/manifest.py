@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import isclose
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,16 @@ from boreod.ensemble.calibration import Correction, count_as_inliers
 from boreod.ensemble.members import KINDS, UNCHANGED
 from boreod.files import __version__, parse_json, typed_json
 from boreod.neighbors import BACKENDS
-from boreod.persistence.columns import StoredRepresentation, view_tensors
-from boreod.persistence.container import Arrays, ModelFileError, Tensor, Tensors, by_owner, named
+from boreod.persistence.columns import StoredRepresentation, StoredView, view_tensors
+from boreod.persistence.container import (
+    Arrays,
+    ModelFileError,
+    Tensor,
+    Tensors,
+    by_owner,
+    named,
+    owned,
+)
 from boreod.persistence.members import (
     StoredMember,
     check_reach,
@@ -63,9 +72,9 @@ class StoredClasses:
 
 @dataclass(frozen=True)
 class StoredSelection:
-    """What a budget bought, for ``batch_size`` rows at once (None for large batches).
+    """The columns that a budget bought; ``batch_size`` is None if batches are large.
 
-    ``costs`` is None if they equal the model's costs in such batches.
+    ``costs`` is None if the prices equal the prices of the model for this batch size.
     """
 
     columns: list[str]
@@ -83,41 +92,31 @@ class StoredSelection:
 
 
 @dataclass(frozen=True)
-class StoredCurve:
-    """Out-of-bag quality over budgets."""
-
-    unit: str
-    budgets: list[float]
-    costs: list[float]
-    n_columns: list[int]
-    auc: list[float]
-    average_precision: list[float]
-    n_trees: list[int] | None = None
-    tree_costs: list[float] | None = None
-
-
-@dataclass(frozen=True)
 class StoredTable:
-    """The training table: its preparation, or the medians of plain numbers, and its profile."""
+    """The training table: its preparation, or the medians of plain numbers, and its profile.
+
+    ``curve`` is the out-of-bag quality over budgets.
+    """
 
     is_named: bool
     middle: list[float] | None
     preparation: dict[str, Any] | None
     profile: dict[str, Any] | None
     source: str | None
-    curve: StoredCurve | None
+    curve: dict[str, Any] | None
 
 
 @dataclass(frozen=True)
 class Manifest:
     """Everything but the arrays.
 
-    ``named`` tells whether the table had column names. ``quantiles`` is the number of quantiles
-    that rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
-    training rows, and ``shares`` tells which part of a table they are. ``assumed`` tells whether
-    unlabelled rows count as inliers, and ``left_out`` is the number of inliers in no bag. ``knots``
-    is the number of points on the curve from scores to ranks, 0 with labels. ``alone`` is the time
-    of a single row in seconds, None if it follows from ``costs`` or is unknown.
+    ``named`` is true if the table had column names. ``quantiles`` is the number of quantiles that
+    rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
+    training rows, and ``shares`` says which part of a table was drawn as training rows. ``assumed``
+    is true if unlabelled rows count as inliers, and ``left_out`` is the number of inliers in no
+    bag. ``knots`` is the number of points on the curve from scores to ranks; it is 0 if there were
+    labels. ``alone`` is the time of a single row in seconds. It is None if the time follows from
+    ``costs`` or is unknown.
     """
 
     format: int
@@ -169,10 +168,9 @@ class Manifest:
 
 def write_manifest(manifest: Manifest) -> bytes:
     """Return a manifest as JSON in ASCII; scalars of NumPy become those of Python."""
-    text = json.dumps(
+    return json.dumps(
         asdict(manifest), allow_nan=False, separators=(",", ":"), default=np.generic.item
-    )
-    return text.encode("ascii")
+    ).encode("ascii")
 
 
 def read_manifest(text: bytes) -> Manifest:
@@ -197,64 +195,73 @@ def _check_manifest(manifest: Manifest) -> None:
     labels = manifest.classes.values
     is_label = CLASS_KINDS.get(manifest.classes.kind, lambda _: False)
     shares = manifest.shares
-    conditions = {
-        "feature_names": len(set(names)) == len(names) > 0
-        and (manifest.named or names == [f"x{number}" for number in range(len(names))]),
-        "scaling": manifest.scaling in SCALERS,
-        "quantiles": manifest.scaling == "minmax" or manifest.quantiles >= 2,
-        "threshold": 0.0 <= manifest.threshold <= 1.0,
-        "correction": manifest.correction.slope > 0.0,
-        "classes": len(labels) == 2 and labels[0] != labels[1] and all(map(is_label, labels)),
-        "rows": shares.n_rows >= manifest.rows >= 2,
-        "left_out": 0 <= manifest.left_out < manifest.rows,
-        "shares": 0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0,
-    }
-    for where, holds in conditions.items():
-        _require(holds, where)
-    _check_views(manifest)
-    _check_columns(manifest)
-    for place, stored in enumerate(manifest.members):
-        _require(fits_member(stored, manifest.n_features), f"members.{place}")
     knots = manifest.knots
-    _require(fits_together(manifest.members, knots > 0), "members")
-    _require(knots == 0 or 2 <= knots <= MOST_KNOTS, "knots")
-    _require(knots == 0 or manifest.correction == UNCHANGED, "correction")
-    _check_prices(manifest)
-
-
-def _require(holds: bool, where: str) -> None:
-    if not holds:
-        raise ModelFileError(f"manifest.{where} does not fit the rest")
-
-
-def _check_views(manifest: Manifest) -> None:
     views = manifest.representation.views
-    rows = manifest.representation.reference_rows
-    _require(rows >= 2 if views else rows == 0, "representation.reference_rows")
-    _require(len({view.name for view in views}) == len(views), "representation.views")
-    for number, view in enumerate(views):
-        where = f"representation.views.{number}"
-        _require(view.rows is None or 2 <= view.rows <= rows, f"{where}.rows")
-        _require(view.metric in VIEW_METRICS and view.backend in BACKENDS, where)
-        columns = set(view.columns)
-        _require(len(columns) == len(view.columns) > 0, f"{where}.columns")
-        inside = columns <= set(range(len(manifest.feature_names)))
-        _require(inside and len(view.scores) > 0, where)
-        for planned in view.planned:
-            ks = list(planned.ks)
-            _require(len(ks) > 0 and ks == sorted(set(ks)), f"{where}.scores.ks")
-            fit = planned.definition.min_k <= ks[0] and ks[-1] < (view.rows or rows)
-            _require(fit, f"{where}.scores.ks")
+    n_reference = manifest.representation.reference_rows
+    _require(
+        "",
+        feature_names=len(set(names)) == len(names) > 0
+        and (manifest.named or names == [f"x{number}" for number in range(len(names))]),
+        scaling=manifest.scaling in SCALERS,
+        quantiles=manifest.scaling == "minmax" or manifest.quantiles >= 2,
+        threshold=0.0 <= manifest.threshold <= 1.0,
+        correction=manifest.correction.slope > 0.0
+        and (knots == 0 or manifest.correction == UNCHANGED),
+        classes=len(labels) == 2 and labels[0] != labels[1] and all(map(is_label, labels)),
+        rows=shares.n_rows >= manifest.rows >= 2,
+        left_out=0 <= manifest.left_out < manifest.rows,
+        shares=0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0,
+        knots=knots == 0 or 2 <= knots <= MOST_KNOTS,
+    )
+    _require(
+        "representation.",
+        reference_rows=n_reference >= 2 if views else n_reference == 0,
+        views=len({view.name for view in views}) == len(views),
+    )
+    for where, view in owned("representation.views", views):
+        _check_view(manifest, view, f"{where}.")
+    _check_columns(manifest)
+    for where, member in owned("members", manifest.members):
+        _require("", **{where: fits_member(member, manifest.n_features)})
+    _require("", members=fits_together(manifest.members, knots > 0))
+    _check_prices(manifest)
+    _check_table(manifest)
+
+
+def _require(owner: str, **conditions: bool) -> None:
+    """Raise for the first condition that does not hold, with the place in the manifest."""
+    for name, holds in conditions.items():
+        if not holds:
+            raise ModelFileError(f"manifest.{owner}{name} does not fit the rest")
+
+
+def _check_view(manifest: Manifest, view: StoredView, owner: str) -> None:
+    n_rows = manifest.representation.reference_rows
+    columns = set(view.columns)
+    _require(
+        owner,
+        rows=view.rows is None or 2 <= view.rows <= n_rows,
+        metric=view.metric in VIEW_METRICS,
+        backend=view.backend in BACKENDS,
+        columns=len(columns) == len(view.columns) > 0
+        and columns <= set(range(len(manifest.feature_names))),
+        scores=len(view.scores) > 0,
+    )
+    for planned in view.planned:
+        ks = list(planned.ks)
+        is_possible = len(ks) > 0 and ks == sorted(set(ks)) and planned.definition.min_k <= ks[0]
+        _require(f"{owner}scores.", ks=is_possible and ks[-1] < (view.rows or n_rows))
 
 
 def _check_columns(manifest: Manifest) -> None:
+    stored = manifest.representation
     scores = []
-    for view in manifest.representation.views:
+    for view in stored.views:
         for planned in view.planned:
             scores += planned.column_names(view.name)
-    for number, forest in enumerate(manifest.representation.forests):
-        right = fits_trees(forest.trees) and 1 <= forest.sampled <= manifest.rows
-        _require(right, f"representation.forests.{number}")
+    for where, forest in owned("representation.forests", stored.forests):
+        is_possible = fits_trees(forest.trees) and 1 <= forest.sampled <= manifest.rows
+        _require("", **{where: is_possible})
         scores.append(forest.label)
     raw = set(manifest.raw_names)
     columns = set(manifest.columns)
@@ -266,41 +273,58 @@ def _check_columns(manifest: Manifest) -> None:
         # With both scalings raw columns come first.
         manifest.scaling != "both" or set(manifest.columns[: manifest.n_raw]) <= raw,
     )
-    _require(all(conditions), "columns")
+    _require("", columns=all(conditions))
+
+
+def _check_table(manifest: Manifest) -> None:
+    table = manifest.table
+    middle = table.middle
+    _require(
+        "table.",
+        preparation=(middle is None) != (table.preparation is None),
+        middle=middle is None
+        or (len(middle) == len(manifest.feature_names) and max(map(abs, middle)) <= LARGEST),
+        source=table.source is None or table.source == PurePath(table.source).name,
+    )
 
 
 def _check_prices(manifest: Manifest) -> None:
     """Raise for prices of impossible columns, and for a choice that the prices do not allow."""
-    _require(_fits_costs(manifest, manifest.costs), "costs")
-    _require(manifest.alone is None or 0.0 < manifest.alone <= MAX_PRICE, "alone")
+    _require(
+        "",
+        costs=_fits_costs(manifest, manifest.costs),
+        alone=manifest.alone is None or 0.0 < manifest.alone <= MAX_PRICE,
+    )
     choice = manifest.selection
     if choice is None:
         return
     columns = set(manifest.columns)
     shares = choice.frequencies
-    _require(sorted(choice.columns) == sorted(manifest.columns), "selection.columns")
-    possible = set(shares) <= columns and all(0.0 <= share <= 1.0 for share in shares.values())
-    _require(possible, "selection.frequencies")
-    _require(_fits_costs(manifest, choice.costs), "selection.costs")
-    _require(choice.batch_size is None or choice.batch_size >= 1, "selection.batch_size")
+    _require(
+        "selection.",
+        columns=sorted(choice.columns) == sorted(manifest.columns),
+        frequencies=set(shares) <= columns and all(0.0 <= n <= 1.0 for n in shares.values()),
+        costs=_fits_costs(manifest, choice.costs),
+        batch_size=choice.batch_size is None or choice.batch_size >= 1,
+    )
     costs = choice.prices(manifest.costs)
     if costs is None:
         raise ModelFileError("manifest.selection has no prices")
-    _require(columns <= set(costs.names), "selection.columns")
     trees = manifest.tree_counts
-    _require({kind_of_tree(kind) for kind in trees} <= set(costs.trees), "selection.costs")
+    tree_kinds = set(map(kind_of_tree, trees))
+    _require("selection.", columns=columns <= set(costs.own), costs=tree_kinds <= set(costs.trees))
     total = costs.total(choice.columns) + costs.cost_of_trees(trees)
     paid = isclose(choice.cost, total, rel_tol=1e-9) and choice.cost <= choice.budget
-    _require(paid, "selection.cost")
+    _require("selection.", cost=paid)
 
 
 def _fits_costs(manifest: Manifest, costs: Costs | None) -> bool:
     if costs is None:
         return True
     known = {*manifest.columns, *manifest.raw_names}
-    others = {n for n in costs.names if n not in known and not _may_be_score(n, manifest.rows)}
-    named = not others or others <= _possible_forests(manifest)
-    return named and set(costs.trees) <= set(map(kind_of_tree, KINDS))
+    unknown = {n for n in costs.names if n not in known and not _may_be_score(n, manifest.rows)}
+    is_known = not unknown or unknown <= _possible_forests(manifest)
+    return is_known and set(costs.trees) <= set(map(kind_of_tree, KINDS))
 
 
 def _may_be_score(name: str, rows: int) -> bool:
@@ -323,50 +347,37 @@ def _possible_forests(manifest: Manifest) -> set[str]:
 
 def expected_tensors(manifest: Manifest) -> Tensors:
     """Return the type, shape and range that every array must have."""
-    n_reference = manifest.representation.reference_rows
+    stored = manifest.representation
     n_inputs = len(manifest.feature_names)
     n_columns = len(manifest.columns)
-    n_scaled = n_columns
-    of_rows = [manifest.rows]
+    n_scaled = {"minmax": n_columns, "rank": 0, "both": manifest.n_raw}[manifest.scaling]
+    n_quantiles = 0 if manifest.scaling == "minmax" else manifest.quantiles
+    searches = any(view.metric != "ranked" for view in stored.views)
+    scores = (-LARGEST_SCORE, LARGEST_SCORE)
+    values = (-LARGEST, LARGEST)
     tensors = {
-        "base": Tensor("F64", [manifest.n_features], -LARGEST, LARGEST),
-        "oob.probabilities": Tensor("F64", of_rows),
-        "oob.labels": Tensor("I8", of_rows),
-        "seen.low": Tensor("F64", [n_inputs], -LARGEST, LARGEST),
-        "seen.high": Tensor("F64", [n_inputs], -LARGEST, LARGEST),
-        "seen.hashes": Tensor("I64", of_rows),
+        "base": Tensor("F64", [manifest.n_features], *values),
+        "reference": Tensor("F64", [stored.reference_rows, n_inputs], *values),
+        "oob.probabilities": Tensor("F64", [manifest.rows]),
+        "oob.labels": Tensor("I8", [manifest.rows]),
+        "seen.low": Tensor("F64", [n_inputs], *values),
+        "seen.high": Tensor("F64", [n_inputs], *values),
+        "seen.hashes": Tensor("I64", [manifest.rows]),
+        "seen.isolation": Tensor("F64", [manifest.rows if searches else 0], 0.0),
+        "scaler.quantiles": Tensor("F64", [n_columns, n_quantiles], *scores, np.less_equal),
+        "ranks.scores": Tensor("F64", [manifest.knots], order=np.less),
+        "ranks.odds": Tensor("F64", [manifest.knots], order=np.less),
     }
-    if manifest.representation.views:
-        tensors["reference"] = Tensor("F64", [n_reference, n_inputs], -LARGEST, LARGEST)
-    if any(view.metric != "ranked" for view in manifest.representation.views):
-        tensors["seen.isolation"] = Tensor("F64", of_rows, 0.0)
-    if manifest.input_scaling:
-        tensors |= _range_tensors("input", n_inputs)
-    if manifest.scaling != "minmax":
-        shape = [n_columns, manifest.quantiles]
-        tensors["scaler.quantiles"] = Tensor("F64", shape, -LARGEST_SCORE, LARGEST_SCORE)
-        n_scaled = manifest.n_raw if manifest.scaling == "both" else 0
-    if n_scaled:
-        tensors |= _range_tensors("scaler", n_scaled)
-    if manifest.knots:
-        knots = Tensor("F64", [manifest.knots])
-        tensors |= {"ranks.scores": knots, "ranks.odds": knots}
-    for number, view in enumerate(manifest.representation.views):
-        tensors |= view_tensors(view, f"views.{number}", n_reference)
-    for number, forest in enumerate(manifest.representation.forests):
-        of_trees = tree_tensors(forest.trees, n_inputs, 0.0, LARGEST)
-        tensors |= named(f"forests.{number}", of_trees)
-    for place, stored in enumerate(manifest.members):
-        tensors |= named(f"members.{place}", member_tensors(stored, manifest.n_features))
+    for owner, number in ("input", n_inputs if manifest.input_scaling else 0), ("scaler", n_scaled):
+        ranges = {"low": Tensor("F64", [number], *scores), "factor": Tensor("F64", [number], 0.0)}
+        tensors |= named(owner, ranges)
+    for owner, view in owned("views", stored.views):
+        tensors |= view_tensors(view, owner, stored.reference_rows)
+    for owner, forest in owned("forests", stored.forests):
+        tensors |= named(owner, tree_tensors(forest.trees, n_inputs, 0.0, LARGEST))
+    for owner, member in owned("members", manifest.members):
+        tensors |= named(owner, member_tensors(member, manifest.n_features))
     return tensors
-
-
-def _range_tensors(owner: str, number: int) -> Tensors:
-    """Return the tensors of a scaler that knows the ranges of columns."""
-    return {
-        f"{owner}.low": Tensor("F64", [number], -LARGEST_SCORE, LARGEST_SCORE),
-        f"{owner}.factor": Tensor("F64", [number], 0.0),
-    }
 
 
 def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
@@ -377,30 +388,22 @@ def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
     owners = by_owner(arrays)
     _check_training_rows(**owners["oob"], manifest=manifest)
     for name, tensor in tensors.items():
-        if not _fits_tensor(arrays[name], name, tensor):
+        # Out-of-bag probabilities may be NaN, and were checked together with the labels.
+        if name != "oob.probabilities" and not _fits_tensor(arrays[name], tensor):
             raise wrong_numbers(name)
     if not (arrays["seen.low"] <= arrays["seen.high"]).all():
         raise wrong_numbers("seen.high")
     check_reach(manifest.members, manifest.correction, owners)
 
 
-def _fits_tensor(values: NDArray, name: str, tensor: Tensor) -> bool:
-    """Whether an array holds possible numbers."""
-    if name == "oob.probabilities":
-        # These may be NaN, and were checked together with the labels.
+def _fits_tensor(values: NDArray, tensor: Tensor) -> bool:
+    """Whether an array holds possible numbers in a possible order."""
+    if values.size == 0:
         return True
-    last = name.rpartition(".")[2]
-    # Both are NaN if any number is.
-    low = values.min().item()
-    high = values.max().item()
-    conditions = (
-        tensor.least <= low and high <= tensor.most,
-        last != "rows" or (values[:-1] < values[1:]).all(),
-        last not in ("radii", "quantiles") or (values[..., :-1] <= values[..., 1:]).all(),
-        # A summary of one number is a spread. Scores are divided by it, so it must be positive.
-        last != "summary" or len(values) > 1 or low > 0.0,
-    )
-    return all(conditions)
+    # If any number is NaN, the minimum and the maximum are NaN.
+    in_range = tensor.least <= values.min().item() and values.max().item() <= tensor.most
+    in_order = tensor.order is None or tensor.order(values[..., :-1], values[..., 1:]).all()
+    return bool(in_range and in_order)
 
 
 def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Manifest) -> None:

@@ -19,7 +19,7 @@ from boreod.ensemble.assumptions import MIN_DEVIATION, ConsensusHead
 from boreod.ensemble.calibration import Correction
 from boreod.ensemble.heads import ClassifierHead, LogisticHead, TreeHead
 from boreod.ensemble.members import CONSENSUS, KINDS, UNCHANGED, Member
-from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors
+from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors, owned
 from boreod.scores.trees import MAX_NODES, Trees
 from boreod.validation import LARGEST
 
@@ -48,8 +48,9 @@ class StoredTrees:
 class StoredMember:
     """A head, whose ``kind`` determines its arrays.
 
-    ``features`` are the positions of the features that it reads, None for all. Only logistic
-    regressions have a ``penalty``. Neither they nor a consensus have ``trees``.
+    ``features`` are the positions of the features that the head reads; None means all features.
+    Only a logistic regression has a ``penalty``. A logistic regression and a consensus have no
+    ``trees``.
     """
 
     kind: str
@@ -84,23 +85,25 @@ def pack_trees(trees: Trees) -> tuple[StoredTrees, Arrays]:
 def tree_tensors(stored: StoredTrees, n_columns: int, least: float, most: float) -> Tensors:
     """Return the tensors of trees over ``n_columns`` columns, and with leaves in this range."""
     n_leaves = stored.nodes - stored.inner
-    tensors = {
+    return {
         "starts": Tensor("I32", [stored.number + 1]),
         "feature": Tensor("I16" if n_columns < 2**15 else "I32", [stored.nodes], -1, n_columns - 1),
         "value": Tensor("F64", [stored.values], least, most),
         "code": Tensor(
             "U16" if stored.values <= 2**16 else "I32", [n_leaves], 0, stored.values - 1
         ),
+        "threshold": Tensor("F32", [stored.inner]),
     }
-    if stored.inner:
-        tensors["threshold"] = Tensor("F32", [stored.inner])
-    return tensors
 
 
 def fits_trees(stored: StoredTrees) -> bool:
     """Whether trees can have this number of nodes, and leaves this number of distinct values."""
-    right = 1 <= stored.number <= stored.nodes and (stored.nodes - stored.number) % 2 == 0
-    return right and 1 <= stored.values <= stored.number + stored.inner
+    conditions = (
+        1 <= stored.number <= stored.nodes,
+        (stored.nodes - stored.number) % 2 == 0,
+        1 <= stored.values <= stored.number + stored.inner,
+    )
+    return all(conditions)
 
 
 def unpack_trees(arrays: Arrays, owner: str) -> Trees:
@@ -120,8 +123,7 @@ def unpack_trees(arrays: Arrays, owner: str) -> Trees:
     value = np.zeros(len(feature))
     value[~inside] = arrays["value"][codes]
     threshold = np.zeros(len(feature), np.float32)
-    # If every tree is a single leaf, there are no thresholds.
-    threshold[inside] = arrays.get("threshold", ())
+    threshold[inside] = arrays["threshold"]
     return Trees(starts, feature, threshold, value)
 
 
@@ -209,14 +211,16 @@ def fits_together(members: list[StoredMember], untaught: bool) -> bool:
     A single member has weight 1 and no line, unless the model is ``untaught``: it had no labels.
     """
     kinds = {member.kind for member in members}
-    total = sum(member.weight for member in members)
-    if untaught:
-        right = kinds <= {CONSENSUS, "trees"}
-        right = right and all(member.line.slope >= SMALLEST_FACTOR for member in members)
-    else:
-        unweighted = all(m.weight == 1.0 and m.line == UNCHANGED for m in members)
-        right = CONSENSUS not in kinds and (len(members) > 1 or unweighted)
-    return right and len(kinds) == len(members) > 0 and isclose(total, 1.0, rel_tol=1e-9)
+    conditions = (
+        len(kinds) == len(members) > 0,
+        kinds <= ({CONSENSUS, "trees"} if untaught else set(KINDS)),
+        isclose(sum(member.weight for member in members), 1.0, rel_tol=1e-9),
+        not untaught or all(member.line.slope >= SMALLEST_FACTOR for member in members),
+        untaught
+        or len(members) > 1
+        or all(member.weight == 1.0 and member.line == UNCHANGED for member in members),
+    )
+    return all(conditions)
 
 
 def build_member(stored: StoredMember, arrays: Arrays, owner: str) -> Member:
@@ -241,8 +245,7 @@ def check_reach(
     ``owners`` maps each part of the model, such as ``members.0``, to its arrays.
     """
     total = 0.0
-    for place, stored in enumerate(members):
-        owner = f"members.{place}"
+    for owner, stored in owned("members", members):
         arrays = owners[owner]
         with np.errstate(over="ignore"):
             total += _reach(stored, arrays) * max(1.0, stored.line.slope) + abs(stored.line.shift)
@@ -253,19 +256,15 @@ def check_reach(
         spread = arrays.get("spread", np.zeros(1))
         if ((spread > 0.0) & (spread < SMALLEST_FACTOR)).any():
             raise wrong_numbers(f"{owner}.spread")
-    if "ranks" in owners:
-        _check_ranks(**owners["ranks"], reach=total)
+    _check_ranks(**owners["ranks"], reach=total)
 
 
 def _check_ranks(scores: NDArray, odds: NDArray, reach: float) -> None:
-    """Quantiles of scores must ascend, and lines between and beyond them stay finite."""
-    steps = np.diff(scores)
-    rises = np.diff(odds)
-    if not (steps > 0.0).all():
-        raise wrong_numbers("ranks.scores")
+    """Lines between quantiles of scores, and beyond them, must stay finite."""
     with np.errstate(over="ignore"):
-        farthest = float((rises / steps).max()) * (reach + float(np.abs(scores).max()))
-    if not (rises > 0.0).all() or not farthest <= LARGEST:
+        steepest = (np.diff(odds) / np.diff(scores)).max(initial=0.0)
+        farthest = steepest * (reach + np.abs(scores).max(initial=0.0))
+    if not farthest <= LARGEST:
         raise wrong_numbers("ranks.odds")
 
 

@@ -6,7 +6,7 @@ the training table. Data that only learning needs is left out.
 
 import json
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,22 +20,23 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.members import UNCHANGED
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
-from boreod.files import __version__
+from boreod.files import __version__, typed_json
 from boreod.persistence.columns import build_columns, build_scaler, describe_columns
 from boreod.persistence.container import (
     TYPES,
     Arrays,
     ModelFileError,
+    Tensor,
     by_owner,
     named,
     open_model_file,
+    owned,
     write_model_file,
 )
 from boreod.persistence.manifest import (
     FORMAT,
     Manifest,
     StoredClasses,
-    StoredCurve,
     StoredSelection,
     StoredTable,
     check_values,
@@ -60,7 +61,7 @@ from boreod.representation.scaling import NO_QUANTILES, Both, MinMax, Rank
 from boreod.selection.budgets import BudgetCurve, Selection
 from boreod.selection.costs import SECONDS, Costs
 from boreod.text import first_clause, shorten
-from boreod.validation import LARGEST, check_fitted
+from boreod.validation import check_fitted
 
 if TYPE_CHECKING:
     from boreod.detector import Detector
@@ -89,27 +90,30 @@ def save(
         # Reading the manifest makes numbers plain, so that a loaded model gives the same bytes.
         manifest = read_manifest(write_manifest(manifest))
         tensors = expected_tensors(manifest)
-        arrays = {
-            name: np.ascontiguousarray(found[name], TYPES[tensor.kind]).reshape(tensor.shape)
-            for name, tensor in tensors.items()
-        }
+        arrays = {name: _as_stored(found, name, tensor) for name, tensor in tensors.items()}
         check_values(arrays, tensors, manifest)
     except ModelFileError as error:
         raise ModelFileError(f"The model cannot be saved, because {error}.") from None
-    write_model_file(Path(path), write_manifest(manifest), arrays)
+    stored = {name: values for name, values in arrays.items() if values.size}
+    write_model_file(Path(path), write_manifest(manifest), stored)
+
+
+def _as_stored(found: Arrays, name: str, tensor: Tensor) -> NDArray:
+    values = () if 0 in tensor.shape else found[name]
+    return np.ascontiguousarray(values, TYPES[tensor.kind]).reshape(tensor.shape)
 
 
 def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
     """Return the manifest of a detector, and its arrays among other attributes.
 
-    Numbers in the manifest may be those of NumPy.
+    Numbers in the manifest may be scalars of NumPy.
     """
     fitted = model.fitted_
     representation, arrays = describe_columns(fitted.columns)
     members = []
-    for place, member in enumerate(fitted.members):
+    for owner, member in owned("members", fitted.members):
         stored, of_member = describe_member(member)
-        arrays |= named(f"members.{place}", of_member)
+        arrays |= named(owner, of_member)
         members.append(stored)
     arrays |= _other_arrays(model)
     is_ranking = isinstance(fitted.correction, Quantiles)
@@ -162,7 +166,7 @@ def _other_arrays(model: Predictor) -> Arrays:
 
 
 def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
-    """Return the extra data of the user, or else those of a loaded model."""
+    """Return the user's extra data; without any, return the extra data of a loaded model."""
     if extra is None:
         return {} if model.stored_ is None else model.stored_.extra
     try:
@@ -219,23 +223,22 @@ def _describe_table(model: Predictor) -> StoredTable:
     preparation = model.preparation_
     is_plain = isinstance(preparation, ArrayRows)
     profile = model.record_.profile
+    curve = model.record_.curve
     return StoredTable(
         is_named=preparation.is_named,
         middle=preparation.middle.tolist() if is_plain else None,
         preparation=None if is_plain else preparation.to_dict(),
         profile=None if profile is None else asdict(profile),
         source=model.record_.source,
-        curve=store_curve(model.record_.curve),
+        curve=None if curve is None else store_curve(curve),
     )
 
 
-def store_curve(curve: BudgetCurve | None) -> StoredCurve | None:
-    """Return a budget curve as words and lists of numbers."""
-    if curve is None:
-        return None
-    parts = vars(curve).items()
-    lists = {name: part.tolist() for name, part in parts if isinstance(part, np.ndarray)}
-    return StoredCurve(unit=curve.unit, **lists)
+def store_curve(curve: BudgetCurve) -> dict[str, Any]:
+    """Return a budget curve as its unit and lists of numbers; None stands for missing trees."""
+    parts = {name: part for name, part in vars(curve).items() if name != "unit"}
+    lists = {name: part if part is None else part.tolist() for name, part in parts.items()}
+    return {"unit": curve.unit, **lists}
 
 
 def load_predictor(
@@ -281,7 +284,7 @@ def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
 class Stored:
     """Metadata of a model file: ``model.stored_`` of a loaded model.
 
-    ``versions`` are those of the packages that wrote it, and ``extra`` holds the user's data.
+    ``versions`` are the versions of the packages that wrote the file. ``extra`` is the user's data.
     """
 
     format: int
@@ -297,28 +300,34 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
         # Only a fit needs the representation, an estimator. So it is checked, but not built.
         decode_representation(parameters.pop("representation")["representation"])
     labels = arrays["oob.labels"].astype(np.int64)
-    learned = LearnedRows(arrays["seen.hashes"])
-    preparation, record = _restore_table(manifest.table, manifest.feature_names, learned)
+    preparation = _restore_preparation(manifest.table, manifest.feature_names)
+    record = _restore_record(manifest, arrays)
     model = kind(**decode_known(parameters, PARAMETERS, kind.__name__))
     oob = OutOfBag(
         arrays["oob.probabilities"], labels, manifest.shares, manifest.assumed, manifest.left_out
     )
-    fitted = _fitted(manifest, arrays, labels)
-    stored = Stored(manifest.format, manifest.versions, manifest.extra)
-    selection = _selection(manifest)
-    restore(model, fitted, oob, manifest.threshold, preparation, record, selection, stored)
+    restore(
+        model,
+        _fitted(manifest, arrays, labels),
+        oob,
+        manifest.threshold,
+        preparation,
+        record,
+        _selection(manifest),
+        Stored(manifest.format, manifest.versions, manifest.extra),
+    )
     set_prices(model, manifest.costs, manifest.alone)
     return model
 
 
 def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
     owners = by_owner(arrays)
-    members = []
-    for place, stored in enumerate(manifest.members):
-        owner = f"members.{place}"
-        members.append(build_member(stored, owners[owner], owner))
+    stored = owned("members", manifest.members)
+    members = [build_member(member, owners[owner], owner) for owner, member in stored]
     names = manifest.feature_names
     seen = owners["seen"]
+    # Without a view that measures isolation, the file holds none.
+    isolation = seen["isolation"] if seen["isolation"].size else None
     return Fitted(
         MinMax(**owners["input"]) if manifest.input_scaling else None,
         build_columns(manifest.columns, names, manifest.representation, owners),
@@ -327,9 +336,7 @@ def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
         arrays["base"],
         Quantiles(**owners["ranks"]) if manifest.knots else manifest.correction,
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
-        SeenRows(
-            names, seen["low"], seen["high"], seen.get("isolation"), labels, manifest.input_scaling
-        ),
+        SeenRows(names, seen["low"], seen["high"], isolation, labels, manifest.input_scaling),
     )
 
 
@@ -352,31 +359,40 @@ def _selection(manifest: Manifest) -> Selection | None:
     )
 
 
-def _restore_table(
-    stored: StoredTable, names: list[str], learned: LearnedRows
-) -> tuple[Any, TrainingRecord]:
-    """Return preparation and record; so far only the types of their parts were checked.
-
-    ``names`` are the columns that the detector takes.
-    """
+def _restore_record(manifest: Manifest, arrays: Arrays) -> TrainingRecord:
+    stored = manifest.table
     profile = None
     if stored.profile is not None:
-        profile = TrainingProfile.from_dict(stored.profile, len(names))
-    source = stored.source
-    if source is not None and source != Path(source).name:
-        raise ModelFileError("the name of its training table is none")
-    record = TrainingRecord(profile, learned, source, _restore_curve(stored.curve))
-    return _restore_preparation(stored, names), record
+        profile = TrainingProfile.from_dict(stored.profile, len(manifest.feature_names))
+    curve = None if stored.curve is None else _restore_curve(stored.curve)
+    return TrainingRecord(profile, LearnedRows(arrays["seen.hashes"]), stored.source, curve)
+
+
+def _restore_curve(stored: dict[str, Any]) -> BudgetCurve:
+    where = "manifest.table.curve"
+    unit: Any = stored.get("unit")
+    given = {name: part for name, part in stored.items() if name != "unit"}
+    lists = typed_json(dict[str, list[float] | None], given, where)
+    # Counts stay whole numbers.
+    series = {name: np.array(given[name]) for name, part in lists.items() if part is not None}
+    names = {field.name for field in fields(BudgetCurve)} - {"unit"}
+    sizes = {len(values) for values in series.values()}
+    conditions = (
+        set(lists) == names,
+        set(series) in (names, names - {"n_trees", "tree_costs"}),
+        len(sizes) == 1 and 0 not in sizes,
+        all(((values >= 0) & (values < 1e300)).all() for values in series.values()),
+        all(series[name].dtype.kind == "i" for name in series if name.startswith("n_")),
+        unit in ("", SECONDS),
+    )
+    if not all(conditions):
+        raise ModelFileError(f"{where} does not fit the rest")
+    return BudgetCurve(**series, unit=unit)
 
 
 def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:
-    if (stored.middle is None) == (stored.preparation is None):
-        raise ModelFileError("what it says of its table is none")
+    """Return the preparation, which makes the columns ``names``."""
     if stored.middle is not None:
-        if len(stored.middle) != len(names):
-            raise ModelFileError("the medians of its columns are none")
-        if not all(abs(value) <= LARGEST for value in stored.middle):
-            raise ModelFileError("a median of its columns is no number")
         return ArrayRows(names, np.array(stored.middle), stored.is_named)
     preparation = upper_floor("tables.rows").TableRows.from_dict(stored.preparation)
     if preparation.names_ != names:
@@ -387,20 +403,3 @@ def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:
         raise ModelFileError("it does not tell whether its columns had names")
     preparation.is_named = stored.is_named
     return preparation
-
-
-def _restore_curve(stored: StoredCurve | None) -> BudgetCurve | None:
-    """Return a budget curve; refuse lists that do not make one."""
-    if stored is None:
-        return None
-    given = {name: np.array(part) for name, part in vars(stored).items() if isinstance(part, list)}
-    sizes = {len(values) for values in given.values()}
-    conditions = (
-        len(sizes) == 1 and 0 not in sizes,
-        all((values >= 0).all() and (values < 1e300).all() for values in given.values()),
-        (stored.n_trees is None) == (stored.tree_costs is None),
-        stored.unit in ("", SECONDS),
-    )
-    if not all(conditions):
-        raise ModelFileError("its budget curve is none")
-    return BudgetCurve(**given, unit=stored.unit)

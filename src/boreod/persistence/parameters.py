@@ -88,7 +88,7 @@ def decode(value: Any) -> Any:
 
 
 def decode_known(parameters: Any, known: Container[str], owner: str) -> dict[str, Any]:
-    """Return parameters; refuse those that their owner does not have."""
+    """Return parameters; refuse a parameter that is not ``known`` to its owner."""
     decoded = _decode_all(parameters)
     for name in decoded:
         if name not in known:

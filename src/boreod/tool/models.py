@@ -173,10 +173,9 @@ def _columns(detector: Predictor) -> list[dict[str, Any]]:
 
 
 def _plain_curve(curve: Any) -> dict[str, Any] | None:
-    stored = store_curve(curve)
-    if stored is None:
+    if curve is None:
         return None
-    return {name: values for name, values in asdict(stored).items() if values is not None}
+    return {name: values for name, values in store_curve(curve).items() if values is not None}
 
 
 class HeadSummary(NamedTuple):
