@@ -1,8 +1,6 @@
 """Every claim of the paper's text about its experiments, beside what the results here say."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +20,9 @@ UNSUPERVISED = ("mean", "greedy")
 LEVEL = 0.05
 # AUCs are similar if they differ by less than a point.
 SIMILAR = 0.01
+# The share of sets that must agree with a claim that has no number.
+MOST_SETS = 0.75
+Rule = Callable[[Summary, str], bool]
 
 
 class Claim(NamedTuple):
@@ -33,38 +34,15 @@ class Claim(NamedTuple):
     holds: str
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """The results of all parts; runs that are finished are read from the journal."""
-
-    settings: Settings
-
-    @cached_property
-    def ours(self) -> Summary:
-        """The runs of Table 2."""
-        return Summary(compare(self.settings, PAPER))
-
-    @cached_property
-    def paper(self) -> Summary:
-        """The figures that the paper prints for these sets."""
-        return load_paper(self.ours.datasets)
-
-    @cached_property
-    def draws(self) -> dict[str, budgets.Draws]:
-        """The draws of Figure 4."""
-        return budgets.draw_budgets(self.settings)
-
-    @cached_property
-    def schemes(self) -> list[Run]:
-        """The runs with other aggregations and classifiers."""
-        return aggregation.run_schemes(self.settings)
-
-
 def reproduce_claims(settings: Settings) -> Section:
-    """Compute a table of all claims."""
-    evidence = Evidence(settings)
-    parts = (claims_of_table2, claims_of_figures, claims_of_aggregation, claims_of_budgets)
-    claims = [claim for part in parts for claim in part(evidence)]
+    """Compute a table of all claims, from runs that other parts have finished if they have."""
+    ours = Summary(compare(settings, PAPER))
+    claims = [
+        *claims_of_table2(ours, load_paper(ours.datasets)),
+        *claims_of_figures(settings),
+        *claims_of_aggregation(aggregation.run_schemes(settings)),
+        *claims_of_budgets(budgets.draw_budgets(settings)),
+    ]
     write_csv(settings.folder / "claims.csv", [claim._asdict() for claim in claims])
     held = [claim.holds for claim in claims]
     text = (
@@ -74,202 +52,211 @@ def reproduce_claims(settings: Settings) -> Section:
         f"differences are those of paired t-tests over splits at a level of {LEVEL:g}, with the "
         "correction for splits that share rows."
     )
-    rows = [list(claim) for claim in claims]
     header = ["the paper", "there", "here", "holds"]
-    table = Table(header, rows, texts=frozenset({1, 2, 3}))
+    table = Table(header, [list(claim) for claim in claims], texts=frozenset({1, 2, 3}))
     return Section("Claims of the paper", [Paragraph(text), table])
 
 
-def claims_of_table2(evidence: Evidence) -> Iterator[Claim]:
-    """Give the claims about the seven methods."""
-    ours = evidence.ours
-    found = compare_pairs(ours, "bore", "be")
-    agree, printed = _count(evidence, lambda s, name: _auc(s, name, "bore") > _auc(s, name, "be"))
-    yield _about_sets("BORE is nearly always above BE in AUC", printed, agree, found)
-    agree, printed = _count(
-        evidence, lambda s, name: all("bore" in s.best(name, measure) for measure in PRINTED)
-    )
-    yield _about_sets("BORE is best in all three measures on 6 sets", printed, agree)
-    agree, printed = _count(
-        evidence, lambda s, name: any("bore" in s.best(name, measure) for measure in PRINTED)
-    )
-    yield _about_sets("BORE is best in at least one measure on 9 sets", printed, agree)
-    found = compare_pairs(ours, "ssad+or", "ssad")
-    agree, printed = _count(
-        evidence, lambda s, name: _auc(s, name, "ssad+or") > _auc(s, name, "ssad")
-    )
-    yield _about_sets("SSAD+OR is above SSAD for half of the data", printed, agree, found)
-    agree, printed = _count(
-        evidence,
-        lambda s, name: (
-            min(_auc(s, name, method) for method in SUPERVISED)
-            > max(_auc(s, name, method) for method in UNSUPERVISED)
+# Claims about the seven methods, the rule for one set, and the two methods of a paired test.
+RULES: list[tuple[str, Rule, tuple[str, str] | None]] = [
+    (
+        "BORE is nearly always above BE in AUC",
+        lambda summary, name: is_above(summary, name, "bore", "be"),
+        ("bore", "be"),
+    ),
+    (
+        "BORE is best in all three measures on 6 sets",
+        lambda summary, name: all("bore" in summary.best(name, measure) for measure in PRINTED),
+        None,
+    ),
+    (
+        "BORE is best in at least one measure on 9 sets",
+        lambda summary, name: any("bore" in summary.best(name, measure) for measure in PRINTED),
+        None,
+    ),
+    (
+        "SSAD+OR is above SSAD for half of the data",
+        lambda summary, name: is_above(summary, name, "ssad+or", "ssad"),
+        ("ssad+or", "ssad"),
+    ),
+    (
+        "Methods with labels outperform those without (Best OSF left out)",
+        lambda summary, name: all(
+            is_above(summary, name, taught, other)
+            for taught in SUPERVISED
+            for other in UNSUPERVISED
         ),
-    )
-    says = "Methods with labels outperform those without (Best OSF left out)"
-    yield _about_sets(says, printed, agree)
-    agree, printed = _count(
-        evidence, lambda s, name: _auc(s, name, "greedy") < _auc(s, name, "mean")
-    )
-    yield _about_sets("The greedy ensemble is often worse than the mean", printed, agree)
+        None,
+    ),
+    (
+        "The greedy ensemble is often worse than the mean",
+        lambda summary, name: is_above(summary, name, "mean", "greedy"),
+        None,
+    ),
+]
+
+
+def claims_of_table2(ours: Summary, paper: Summary) -> list[Claim]:
+    """Return the claims about the seven methods."""
+    claims = []
+    for says, rule, pair in RULES:
+        agree = [rule(ours, name) for name in ours.datasets]
+        printed = [rule(paper, name) for name in paper.datasets]
+        tests = compare_pairs(ours, *pair) if pair else None
+        claims.append(about_sets(says, printed, agree, tests))
     sizes = [run["columns"] for name in ours.datasets for run in ours.runs(name, "greedy")]
-    holds = "yes" if max(sizes) <= 13 else "in part"
     here = f"{min(sizes)} to {max(sizes)}"
-    yield Claim("The greedy ensemble selects few scores", "1 to 13", here, holds)
+    holds = "yes" if max(sizes) <= 13 else "in part"
+    return [*claims, Claim("The greedy ensemble selects few scores", "1 to 13", here, holds)]
 
 
-def claims_of_figures(evidence: Evidence) -> Iterator[Claim]:
-    """Give the claims about bags in two spaces and about sensitivity."""
-    settings = evidence.settings
+def claims_of_figures(settings: Settings) -> list[Claim]:
+    """Return the claims about bags in two spaces and about sensitivity."""
     names = settings.only(figures.MAPPED)
     gains = [figures.is_better(figures.compare_spaces(settings, name)[0]) for name in names]
     says = "In bags, the representation separates outliers better"
-    yield _about_sets(says, (3, 3), gains)
+    claims = [about_sets(says, [True] * len(gains), gains)]
     for name in settings.only(figures.SENSITIVITY):
-        grids = [
-            figures.judge_grids(settings, name, method).mean(axis=0) for method in ("bore", "ssad")
+        bore, ssad = (
+            figures.judge_grids(settings, name, method).mean(axis=0) for method in figures.GRIDS
+        )
+        few = np.ptp(figures.enough_bags(settings, bore))
+        more = f"range {100 * np.ptp(ssad):.1f} points, BORE {100 * np.ptp(bore):.1f}"
+        claims += [
+            Claim(
+                f"AUC is similar for all parameters from few bags on ({name})",
+                "a picture",
+                f"range {100 * few:.1f} points",
+                "yes" if few < SIMILAR else "no",
+            ),
+            Claim(
+                f"SSAD varies more with its parameters ({name})",
+                "a picture",
+                more,
+                "yes" if np.ptp(ssad) > np.ptp(bore) else "no",
+            ),
         ]
-        ranges = [float(np.ptp(grid)) for grid in (figures.enough_bags(settings, grids[0]), *grids)]
-        few, bore, ssad = ranges
-        says = f"AUC is similar for all parameters from few bags on ({name})"
-        holds = "yes" if few < SIMILAR else "no"
-        yield Claim(says, "a picture", f"range {100 * few:.1f} points", holds)
-        here = f"range {100 * ssad:.1f} points, BORE {100 * bore:.1f}"
-        holds = "yes" if ssad > bore else "no"
-        yield Claim(f"SSAD varies more with its parameters ({name})", "a picture", here, holds)
+    return claims
 
 
-def claims_of_aggregation(evidence: Evidence) -> Iterator[Claim]:
-    """Give the claims about other aggregations, classifiers and penalties."""
-    summary = Summary(evidence.schemes)
+def claims_of_aggregation(runs: list[Run]) -> list[Claim]:
+    """Return the claims about other aggregations, classifiers and penalties."""
+    summary = Summary(runs)
+    claims = []
     for scheme in ("stacking", "maximin"):
-        found = compare_pairs(summary, "mean", scheme)
-        agree = [_auc(summary, name, "mean") > _auc(summary, name, scheme) for name in found]
+        agree = [is_above(summary, name, "mean", scheme) for name in summary.datasets]
         says = f"{scheme.capitalize()} does not perform as well as the mean of bags"
-        yield _about_sets(says, None, agree, found)
+        claims.append(about_sets(says, [], agree, compare_pairs(summary, "mean", scheme)))
     means = {scheme: summary.overall(scheme, "auc") or 0.0 for scheme in aggregation.SCHEMES}
     for scheme in aggregation.CLASSIFIERS:
-        loss = means["mean"] - means[scheme]
+        gain = means[scheme] - means["mean"]
         says = f"Any linear classifier could be used: {aggregation.SCHEMES[scheme]}"
-        here = f"mean AUC {-100 * loss:+.1f} points"
-        yield Claim(says, "-", here, "yes" if loss < SIMILAR else "in part")
-    counts = aggregation.chosen_penalties(evidence.schemes)
-    total = sum(counts.values())
+        holds = "yes" if gain > -SIMILAR else "in part"
+        claims.append(Claim(says, "-", f"mean AUC {100 * gain:+.1f} points", holds))
+    counts = aggregation.chosen_penalties(runs)
     none = sum(count for value, count in counts.items() if value <= aggregation.NO_PENALTY)
-    here = f"none in {none} of {total} fits"
-    holds = _holds(none / total, 1.0)
-    yield Claim("Cross-validation chooses 0 as the l2 penalty", "always", here, holds)
+    total = sum(counts.values())
+    says = "Cross-validation chooses 0 as the l2 penalty"
+    return [*claims, Claim(says, "always", f"in {none} of {total} fits", judge(none / total, 1.0))]
 
 
-def claims_of_budgets(evidence: Evidence) -> Iterator[Claim]:
-    """Give the claims about Figure 4."""
-    draws = evidence.draws
-    quality = {
-        (name, key, place): float(budgets.curve_of(found, key, place).mean())
-        for name, found in draws.items()
-        for key in budgets.CURVES
-        for place in (0, 1)
-    }
-    falls = {
-        (name, key): float(budgets.falls_of(found, key).mean())
-        for name, found in draws.items()
-        for key in (*budgets.CURVES, *budgets.VARIANTS)
-    }
+def claims_of_budgets(draws: dict[str, budgets.Draws]) -> list[Claim]:
+    """Return the claims about Figure 4."""
 
-    def ahead(first: str, others: tuple[str, ...]) -> list[bool]:
-        """Return on which sets a curve is above others by both measures."""
+    def ahead(first: str, *others: str) -> list[bool]:
+        """Return on which sets a curve is above others, by the mean of both measures."""
         return [
             all(
-                quality[name, first, place] > quality[name, other, place]
+                budgets.curve_of(found, first, place).mean()
+                > budgets.curve_of(found, other, place).mean()
                 for other in others
                 for place in (0, 1)
             )
-            for name in draws
+            for found in draws.values()
         ]
 
     def smoother(first: str, other: str) -> list[bool]:
-        return [falls[name, first] < falls[name, other] for name in draws]
+        return [
+            budgets.falls_of(found, first).mean() < budgets.falls_of(found, other).mean()
+            for found in draws.values()
+        ]
 
-    says = "BORE-Budget has larger AUC and AUC 0.1 than OMP and random subsets"
-    yield _about_sets(says, (9, 12), ahead("budget", ("omp", "random")))
-    control = "The same beside controls that the paper lacks: "
-    fills = ahead("budget", ("omp", "filled"))
-    yield _about_sets(f"{control}random subsets that fill the budget", (9, 12), fills)
-    cheapest = ahead("budget", ("cheapest",))
-    yield _about_sets(f"{control}cheapest columns first", (9, 12), cheapest)
-    poor = [quality[name, "random", 0] < quality[name, "omp", 0] for name in draws]
-    yield _about_sets("Random selection that stops is poor (below OMP)", None, poor)
-    poor = [quality[name, "filled", 0] < quality[name, "omp", 0] for name in draws]
-    yield _about_sets("Random selection that fills is poor (below OMP)", None, poor)
-    yield _about_sets("BORE-Budget is smoother than OMP", None, smoother("budget", "omp"))
-    steps = np.concatenate(
-        [np.diff(budgets.curve_of(found, "one_bag"), axis=1).ravel() for found in draws.values()]
-    )
-    rises = float((steps >= 0.0).mean())
-    here = f"AUC does not fall in {100 * rises:.0f} % of the steps"
-    says = "With one bag, AUC increases monotonically with the budget"
-    yield Claim(says, "expected", here, _holds(rises, 1.0))
-    says = "The random baseline is relatively monotonic (smoother than OMP)"
-    yield _about_sets(says, None, smoother("random", "omp"))
+    curves = [budgets.curve_of(found, "one_bag") for found in draws.values()]
+    rises = np.mean([(np.diff(curve, axis=1) >= 0.0).mean() for curve in curves])
     similar = [
-        np.mean([draw["similar"]["budget"] > draw["similar"]["omp"] for draw in found]) > 0.5
+        sum(draw["similar"]["budget"] - draw["similar"]["omp"] for draw in found) > 0.0
         for found in draws.values()
     ]
-    says = "Stable sets are more similar to what bags bought than those of OMP"
-    yield _about_sets(says, None, similar)
-    says = "Weighting bags by this similarity might give smoother curves"
-    yield _about_sets(says, None, smoother("budget_weighted", "budget"))
+    nine = [True] * 9 + [False] * 3
+    says = "BORE-Budget has larger AUC and AUC 0.1 than OMP and random subsets"
+    control = "The same beside controls that the paper lacks:"
+    return [
+        about_sets(says, nine, ahead("budget", "omp", "random")),
+        about_sets(f"{control} random subsets that fill", nine, ahead("budget", "omp", "filled")),
+        about_sets(f"{control} cheapest columns first", nine, ahead("budget", "cheapest")),
+        about_sets("Random selection that stops is below OMP", [], ahead("omp", "random")),
+        about_sets("Random selection that fills is below OMP", [], ahead("omp", "filled")),
+        about_sets("BORE-Budget is smoother than OMP", [], smoother("budget", "omp")),
+        Claim(
+            "With one bag, AUC increases monotonically with the budget",
+            "expected",
+            f"AUC does not fall in {100 * rises:.0f} % of the steps",
+            judge(float(rises), 1.0),
+        ),
+        about_sets(
+            "The random baseline is relatively monotonic (smoother than OMP)",
+            [],
+            smoother("random", "omp"),
+        ),
+        about_sets("What bags buy is more similar to the stable set than with OMP", [], similar),
+        about_sets(
+            "Weighting bags by this similarity might give smoother curves",
+            [],
+            smoother("budget_weighted", "budget"),
+        ),
+    ]
 
 
-def compare_pairs(summary: Summary, first: str, other: str) -> dict[str, int]:
+def is_above(summary: Summary, name: str, first: str, other: str) -> bool:
+    """Return whether the mean AUC of a method is above that of another on a set."""
+    one, two = (summary.cell(name, method, "auc") for method in (first, other))
+    return one is not None and two is not None and one.mean > two.mean
+
+
+def compare_pairs(summary: Summary, first: str, other: str) -> list[int]:
     """Return by set whether AUC is surely higher (1), surely lower (-1), or neither (0)."""
-    found = {}
+    found = []
     for name in summary.datasets:
-        pairs = [
+        one, two = (
             {run["repetition"]: run["auc"] for run in summary.runs(name, method)}
             for method in (first, other)
-        ]
-        common = sorted(set(pairs[0]) & set(pairs[1]))
-        differences = np.array([pairs[0][number] - pairs[1][number] for number in common])
+        )
+        differences = np.array([one[number] - two[number] for number in one if number in two])
         limit = np.inf
         if len(differences) > 1:
             limit = error_of_mean(differences) * student.isf(LEVEL / 2, len(differences) - 1)
-        mean = differences.mean() if len(differences) else 0.0
-        found[name] = int(mean > limit) - int(mean < -limit)
+        mean = differences.sum() / max(1, len(differences))
+        found.append(int(mean > limit) - int(mean < -limit))
     return found
 
 
-def _auc(summary: Summary, name: str, method: str) -> float:
-    cell = summary.cell(name, method, "auc")
-    return cell.mean if cell else np.nan
-
-
-def _count(
-    evidence: Evidence, rule: Callable[[Summary, str], bool]
-) -> tuple[list[bool], tuple[int, int] | None]:
-    """Return for which sets a rule holds here, and the number and total of the paper's sets."""
-    agree = [rule(evidence.ours, name) for name in evidence.ours.datasets]
-    printed = [rule(evidence.paper, name) for name in evidence.paper.datasets]
-    return agree, (sum(printed), len(printed)) if printed else None
-
-
-def _about_sets(
-    says: str,
-    printed: tuple[int, int] | None,
-    agree: list[bool],
-    tests: dict[str, int] | None = None,
+def about_sets(
+    says: str, printed: list[bool], agree: list[bool], tests: list[int] | None = None
 ) -> Claim:
-    """Return a claim about a number of sets; without a printed number, most sets must agree."""
+    """Return a claim about a number of sets.
+
+    ``printed`` and ``agree`` hold on which sets it is true in the paper and here.
+    """
     here = f"{sum(agree)} of {count_of(len(agree), 'set')}"
     if tests is not None:
-        signs = list(tests.values())
-        here += f"; surely on {signs.count(1)}, surely not on {signs.count(-1)}"
-    needed = printed[0] / printed[1] if printed else 0.75
-    there = f"{printed[0]} of {printed[1]}" if printed else "-"
-    return Claim(says, there, here, _holds(sum(agree) / len(agree), needed))
+        here += f"; surely on {tests.count(1)}, surely not on {tests.count(-1)}"
+    needed = float(np.mean(printed)) if printed else MOST_SETS
+    there = f"{sum(printed)} of {len(printed)}" if printed else "-"
+    return Claim(says, there, here, judge(float(np.mean(agree)), needed))
 
 
-def _holds(share: float, needed: float) -> str:
+def judge(share: float, needed: float) -> str:
+    """Return whether a claim holds, from the share that agrees and the share that it needs."""
     if share >= needed:
         return "yes"
     return "in part" if share >= needed / 2 else "no"
