@@ -52,7 +52,7 @@ Backend = BruteForce | KDTree
 # Copies hold the positions of distinct rows, and the place of every row among them.
 Copies = tuple[NDArray, NDArray]
 BACKENDS: dict[str, type[BruteForce] | type[KDTree]] = {"brute": BruteForce, "tree": KDTree}
-NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
+NO_REVERSE: Reverse = (np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
 @dataclass(eq=False)
@@ -130,7 +130,7 @@ class NeighborGraph:
             distances, indices = self.backend.nearest(rows, k)
         else:
             distances, indices, entries = self.backend.nearest_and_reverse(rows, k, self.reach)
-            reverse = Reverse(*(without_own(entries, own) if is_known else entries))
+            reverse = without_own(entries, own) if is_known else entries
         if is_known:
             distances, indices = leave_out(distances, indices, own, depth)
         graph = self.metric, self.dimension, self.radii
@@ -143,9 +143,9 @@ class TrainingGraph:
 
     ``graph`` serves new rows. ``distinct`` are the first copies of all rows, in the order in which
     blocks are cut. ``place`` is the position in ``distinct`` of every row's first copy. ``inverse``
-    holds offsets, indices and distances of all reverse neighbors. It is None if no score needs
-    them, or if lists end in ties and may miss some. Reverse neighbors are then searched block by
-    block, because with ties they can be as many as all pairs.
+    is a sparse matrix with the distances of all reverse neighbors. It is None if no score needs
+    reverse neighbors, or if lists end in ties and may miss some. Reverse neighbors are then
+    searched block by block, because with ties they can be as many as all pairs.
     """
 
     graph: NeighborGraph
@@ -153,7 +153,7 @@ class TrainingGraph:
     indices: NDArray
     distinct: NDArray
     place: NDArray
-    inverse: tuple[NDArray, NDArray, NDArray] | None = None
+    inverse: Any = None
 
     @classmethod
     def build(
@@ -200,26 +200,19 @@ class TrainingGraph:
             return self
         return replace(self, graph=replace(self.graph, backend=None))
 
-    @cached_property
-    def _is_plain(self) -> bool:
-        """Whether blocks are cut from all rows as they stand."""
-        return np.array_equal(self.distinct, np.arange(len(self.place)))
-
     def spread(self, values: NDArray) -> NDArray:
         """Give values of the distinct reference rows to all reference rows."""
-        return values if self._is_plain else values[self.place]
+        return values[self.place]
 
     def block(self, rows: slice) -> Block:
         """Return some distinct reference rows with their neighbors, themselves left out."""
         own = self.distinct[rows]
-        # A slice copies nothing.
-        chosen = rows if self._is_plain else own
         graph = self.graph
         return Block(
-            points=graph.reference[chosen],
+            points=graph.reference[own],
             reference=graph.reference,
-            distances=self.distances[chosen],
-            indices=self.indices[chosen],
+            distances=self.distances[own],
+            indices=self.indices[own],
             own=own,
             metric=graph.metric,
             dimension=graph.dimension,
@@ -232,14 +225,12 @@ class TrainingGraph:
         if graph.reverse_k == 0:
             return NO_REVERSE
         if self.inverse is not None:
-            offsets, sources, from_source = self.inverse
-            sizes = offsets[own + 1] - offsets[own]
-            cuts = np.append(0, np.cumsum(sizes))
-            entries = np.arange(cuts[-1]) + np.repeat(offsets[own] - cuts[:-1], sizes)
-            return Reverse(cuts, sources[entries], from_source[entries])
+            found = self.inverse[own]
+            # SciPy chooses the type of the integers by their size.
+            return found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data
         points = graph.reference[own]
         _, _, entries = graph.backend.nearest_and_reverse(points, 1, graph.reach)
-        return Reverse(*without_own(entries, own))
+        return without_own(entries, own)
 
 
 def check_neighbors(wanted: object) -> None:
@@ -342,65 +333,34 @@ def leave_out(
     return kept, kept_index
 
 
-@compiled
 def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
     """Give every copy of a row the list of that row, with the row in place of the copy."""
-    for row in range(first.shape[0]):
-        source = first[row]
-        if source == row:
-            continue
-        for entry in range(distances.shape[1]):
-            distances[row, entry] = distances[source, entry]
-        indices[row, 0] = source
-        place = 1
-        for entry in range(indices.shape[1]):
-            if place < indices.shape[1] and indices[source, entry] != row:
-                indices[row, place] = indices[source, entry]
-                place += 1
+    copies = np.flatnonzero(first != np.arange(len(first)))
+    source = first[copies]
+    # A copy has the row itself at distance 0, then the list of the row.
+    longer = np.pad(distances[source], ((0, 0), (1, 0)))
+    longer_index = np.column_stack([source.astype(np.int32), indices[source]])
+    found = leave_out(longer, longer_index, copies, distances.shape[1])
+    distances[copies], indices[copies] = found
 
 
-@compiled
-def without_own(
-    entries: tuple[NDArray, NDArray, NDArray], own: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Take the row itself out of its reverse neighbors."""
+def keep_entries(entries: Reverse, kept: NDArray) -> Reverse:
+    """Return the reverse neighbors in the mask ``kept``."""
     offsets, indices, distances = entries
-    cut = unset(offsets.shape[0], np.int64)
-    kept = unset(indices.shape[0], np.int32)
-    kept_distances = unset(indices.shape[0])
-    place = 0
-    cut[0] = 0
-    for row in range(own.shape[0]):
-        for entry in range(offsets[row], offsets[row + 1]):
-            if indices[entry] != own[row]:
-                kept[place] = indices[entry]
-                kept_distances[place] = distances[entry]
-                place += 1
-        cut[row + 1] = place
-    return cut, kept[:place], kept_distances[:place]
+    return np.append(0, np.cumsum(kept))[offsets], indices[kept], distances[kept]
 
 
-@compiled
-def turn_around(
-    distances: NDArray, indices: NDArray, radii: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """List, for every row, the rows that have it within their radius."""
-    n, k = indices.shape
-    offsets, free = unset(n + 1, np.int64), unset(n, np.int64)
-    for row in range(n + 1):
-        offsets[row] = 0
-    for source in range(n):
-        for place in range(k):
-            if distances[source, place] <= radii[source]:
-                offsets[indices[source, place] + 1] += 1
-    for row in range(n):
-        free[row] = offsets[row]
-        offsets[row + 1] += offsets[row]
-    sources, from_source = unset(offsets[-1], np.int32), unset(offsets[-1])
-    for source in range(n):
-        for place in range(k):
-            if distances[source, place] <= radii[source]:
-                entry = free[indices[source, place]]
-                sources[entry], from_source[entry] = source, distances[source, place]
-                free[indices[source, place]] += 1
-    return offsets, sources, from_source
+def without_own(entries: Reverse, own: NDArray) -> Reverse:
+    """Take the row itself out of its reverse neighbors."""
+    offsets, indices, _ = entries
+    return keep_entries(entries, indices != np.repeat(own, np.diff(offsets)))
+
+
+def turn_around(distances: NDArray, indices: NDArray, radii: NDArray) -> Any:
+    """Return a sparse matrix of distances: rows have columns for their reverse neighbors."""
+    from scipy.sparse import csr_array
+
+    n = len(radii)
+    within = distances <= radii[:, np.newaxis]
+    offsets = np.append(0, np.cumsum(within.sum(axis=1)))
+    return csr_array((distances[within], indices[within], offsets), shape=(n, n)).T.tocsr()

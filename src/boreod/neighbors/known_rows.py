@@ -19,8 +19,6 @@ MINUS_ZERO = np.uint64(1 << 63)
 class KnownRows:
     """An index of the distinct rows of a table, which is float64 in C order.
 
-    ``hashes`` are the results of :func:`hash_rows`, if they are known already.
-
     Examples
     --------
     >>> known = KnownRows(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))
@@ -28,49 +26,24 @@ class KnownRows:
     [1, 0, -1]
     """
 
-    def __init__(self, rows: NDArray, hashes: NDArray | None = None) -> None:
+    def __init__(self, rows: NDArray) -> None:
         self.rows = rows
-        if hashes is not None:
-            vars(self)["hashes"] = hashes
 
     def find(self, rows: NDArray) -> NDArray:
         """Return the lowest index of an identical reference row, or -1, for every row."""
         hashes, order = self._sorted
         return _find(self.rows, hashes, order, rows, _bits(rows))
 
-    def find_own(self) -> NDArray:
-        """Return the lowest index of an identical row for every row of the table."""
-        hashes, order = self._sorted
-        is_new = np.ones(len(order), bool)
-        is_new[1:] = hashes[1:] != hashes[:-1]
-        first = np.empty_like(order)
-        first[order] = order[is_new][np.cumsum(is_new) - 1]
-        copies = np.flatnonzero(first != np.arange(len(first)))
-        for column in self.rows.T:
-            # Rows that differ may have the same hash.
-            if not np.array_equal(column[copies], column[first[copies]]):
-                return self.find(self.rows)
-        return first
-
     def distinct(self) -> tuple[NDArray, NDArray]:
         """Return the positions of distinct rows, and for every row its place among these."""
-        first = self.find_own()
+        first = self.find(self.rows)
         distinct = np.flatnonzero(first == np.arange(len(first)))
         return distinct, np.searchsorted(distinct, first)
-
-    def part(self, rows: NDArray) -> "KnownRows":
-        """Return the index of some of the rows, without hashing them again."""
-        return KnownRows(self.rows[rows], self.hashes[rows])
-
-    @computed_once
-    def hashes(self) -> NDArray:
-        """Hashes of all rows, in their order."""
-        return hash_rows(self.rows)
 
     @computed_once
     def _sorted(self) -> tuple[NDArray, NDArray]:
         """Hashes of all rows, ascending, and the rows that have them."""
-        hashes = self.hashes.view(np.uint64)
+        hashes = _hash_rows(_bits(self.rows))
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order
 

@@ -18,6 +18,7 @@ from boreod.neighbors.graph import (
     Copies,
     NeighborGraph,
     TrainingGraph,
+    keep_entries,
     leave_out,
     near_rows_together,
     turn_around,
@@ -75,10 +76,8 @@ class PartSearch:
         """Return the k nearest rows, and rows of the part that have a row within their radius."""
         depth = min(self._n_rows, depth_for(k, self._share))
         *lists, entries = self._backend.nearest_and_reverse(rows, depth, reach)
-        offsets, indices, distances = entries
-        inside = self.place[indices] >= 0
-        kept = np.append(0, np.cumsum(inside))[offsets]
-        reverse = kept, self.place[indices[inside]], distances[inside]
+        offsets, indices, of_part = keep_entries(entries, self.place[entries[1]] >= 0)
+        reverse = offsets, self.place[indices], of_part
         return *self._complete(rows, k, depth, (lists[0], lists[1])), reverse
 
     def _complete(

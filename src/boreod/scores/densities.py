@@ -39,9 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
-from boreod.neighbors import Block, Ks
+from boreod.neighbors import Block, Ks, Reverse
 from boreod.scores.base import EQUAL, Described, Pair, Score, mean_over_neighbors
-from boreod.scores.knn import Entries, reverse_entries, sums_to
+from boreod.scores.knn import sums_to
 
 # A distance is at most this many bandwidths, so that its square is finite.
 LARGEST_DISTANCE = 1e150
@@ -216,10 +216,9 @@ class KDEOS(Score):
 
     def log_kernel_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of kernel densities, up to the constant of the normal density."""
-        entries = reverse_entries(block)
         bandwidths = described[0].reference
         logs = described[1].own, described[1].reference
-        return _log_kernel_density(entries, block.radii(ks), bandwidths, logs, self.dimension)
+        return _log_kernel_density(block.reverse, block.radii(ks), bandwidths, logs, self.dimension)
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the normal probability of the standardized difference."""
@@ -229,7 +228,7 @@ class KDEOS(Score):
 
 @compiled
 def _log_kernel_density(
-    reverse: Entries, radii: NDArray, bandwidths: NDArray, log_bandwidths: Pair, dimension: float
+    reverse: Reverse, radii: NDArray, bandwidths: NDArray, log_bandwidths: Pair, dimension: float
 ) -> NDArray:
     offsets, sources, distances = reverse
     own_logs, logs = log_bandwidths

@@ -19,17 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, inner, unset
-from boreod.neighbors import Block, Ks
+from boreod.neighbors import Block, Ks, Reverse
 from boreod.scores.base import Described, Pair, Score
-
-# Reverse neighbors of a block: offsets, reference rows, and distances to them.
-Entries = tuple[NDArray, NDArray, NDArray]
-
-
-def reverse_entries(block: Block) -> Entries:
-    """Return the reverse neighbors of a block as kernels take them."""
-    reverse = block.reverse
-    return reverse.offsets, reverse.indices, reverse.distances
 
 
 class KNN(Score):
@@ -69,7 +60,7 @@ class ODIN(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Count reverse neighbors."""
-        return -_count(reverse_entries(block), block.radii(ks)) / np.array(ks)
+        return -_count(block.reverse, block.radii(ks)) / np.array(ks)
 
 
 @compiled
@@ -97,7 +88,7 @@ def fill_sums(
 
 
 @compiled
-def _count(reverse: Entries, radii: NDArray) -> NDArray:
+def _count(reverse: Reverse, radii: NDArray) -> NDArray:
     offsets, indices, distances = reverse
     m = offsets.shape[0] - 1
     counts = np.zeros((m, radii.shape[1]))
@@ -122,11 +113,11 @@ class INFLO(Score):
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Compare the own k-distance with k-distances of neighbors and reverse neighbors."""
         lists = block.distances, block.indices
-        return _influence(lists, reverse_entries(block), block.radii(ks), np.array(ks))
+        return _influence(lists, block.reverse, block.radii(ks), np.array(ks))
 
 
 @compiled
-def _influence(lists: Pair, reverse: Entries, radii: NDArray, ks: NDArray) -> NDArray:
+def _influence(lists: Pair, reverse: Reverse, radii: NDArray, ks: NDArray) -> NDArray:
     distances, indices = lists
     offsets, sources, from_source = reverse
     m, n_ks = distances.shape[0], ks.shape[0]

@@ -174,9 +174,7 @@ class Selector:
         if self.prices.whole.tree_heads:
             bags = bags.first(FEW_BAGS)
         places = self.training.place_of(costs.names)
-        rules = Rules(
-            float(self.penalty), cost_aware, self.training.options.recipe.fit_intercept
-        )
+        rules = Rules(float(self.penalty), cost_aware, self.training.options.recipe.fit_intercept)
         paths = Paths(self.training.table, places, bags, costs, rules)
         self.known = [paths, *self.known][:MAX_PATHS]
         return paths
