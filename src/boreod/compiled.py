@@ -375,28 +375,31 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
     def products_(matrix: Any, vector: Any, out: Any, of_columns: Any) -> None:
         m, n = matrix.shape
         how = plain if of_columns else turned
-        a, x, to = matrix.ctypes, vector.ctypes, out.ctypes
-        gemv(double, how, n, m, one.ctypes, a, n, x, zero.ctypes, to)
+        gemv(
+            double, how, n, m, one.ctypes, matrix.ctypes, n, vector.ctypes, zero.ctypes, out.ctypes
+        )  # fmt: skip
 
     def all_products_(matrix: Any, out: Any) -> None:
         m, n = matrix.shape
-        a, to = matrix.ctypes, out.ctypes
-        gemm(double, plain, turned, n, n, m, one.ctypes, a, n, a, n, zero.ctypes, to, n)
+        gemm(
+            double, plain, turned, n, n, m, one.ctypes, matrix.ctypes, n, matrix.ctypes, n,
+            zero.ctypes, out.ctypes, n,
+        )  # fmt: skip
 
     def lower_products_(matrix: Any, start: Any, stop: Any, out: Any) -> None:
-        n, width, lines = matrix.shape[1], out.shape[1], stop - start
-        a, b, to = matrix.ctypes, matrix[start].ctypes, out[start].ctypes
-        gemm(double, turned, plain, stop, lines, n, one.ctypes, a, n, b, n, zero.ctypes, to, width)
+        n = matrix.shape[1]
+        gemm(
+            double, turned, plain, stop, stop - start, n, one.ctypes, matrix.ctypes, n,
+            matrix[start].ctypes, n, zero.ctypes, out[start].ctypes, out.shape[1],
+        )  # fmt: skip
 
     def float32_products_(
         first: Any, second: Any, start: Any, stop: Any, factor: Any, out: Any
     ) -> None:
         m, terms = first.shape
-        n, width, to_width = stop - start, second.shape[1], out.shape[1]
-        a, b, to, by = second[0, start:].ctypes, first.ctypes, out.ctypes, factor.ctypes
-        none = zero_float32.ctypes
         gemm_float32(
-            ord("s"), plain, plain, n, m, terms, by, a, width, b, terms, none, to, to_width
+            ord("s"), plain, plain, stop - start, m, terms, factor.ctypes, second[0, start:].ctypes,
+            second.shape[1], first.ctypes, terms, zero_float32.ctypes, out.ctypes, out.shape[1],
         )  # fmt: skip
 
     def factorize_(matrix: Any) -> Any:

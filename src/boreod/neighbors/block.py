@@ -15,9 +15,8 @@ from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.metrics import distances_to_tile, finish
 
 Ks = tuple[int, ...]
-# Reference rows that have a row within their k-distance, for a block of rows: offsets, indices and
-# distances. Entries ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of the block, and their
-# indices ascend.
+# Reference rows that have a row within their k-distance: offsets, indices and distances. Entries
+# ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of a block; their indices ascend.
 Reverse = tuple[NDArray, NDArray, NDArray]
 # Vector instructions handle at most this many values at once.
 LANES = 8

@@ -90,14 +90,14 @@ class LDF(Score):
         own, reference = described[-1].own, described[-1].reference
         ratios = _compare(own, reference, block.indices, np.array(ks))
         self.bound(ratios)
-        ratios[np.isnan(ratios)] = IN_A_CLUMP
         return ratios
 
     def bound(self, log_ratios: NDArray) -> None:
-        """Turn results of :func:`log_ratio` into bounded ratios, in place; NaN stays NaN."""
+        """Turn results of :func:`log_ratio` into bounded ratios, in place."""
         np.exp(log_ratios, log_ratios)
         log_ratios += self.smoothing
         np.reciprocal(log_ratios, log_ratios)
+        np.copyto(log_ratios, IN_A_CLUMP, where=np.isnan(log_ratios))
 
 
 @compiled
@@ -205,8 +205,7 @@ class KDEOS(Score):
 
     def bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return kernel bandwidths, computed from all but the last of the k neighbors."""
-        sums = np.cumsum(block.distances[:, : ks[-1]], axis=1)
-        sums = np.ascontiguousarray(sums[:, [k - 2 for k in ks]])
+        sums = sums_to(block.distances, tuple(k - 1 for k in ks))
         return self.scale * (4.0 * np.pi) ** -0.1 * sums / np.array(ks)
 
     def log_bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
@@ -304,7 +303,9 @@ class LoOP(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return standard distances."""
-        return np.sqrt(sums_to(block.distances, np.array(ks), True) / np.array(ks))
+        with np.errstate(over="ignore"):
+            squares = np.square(block.distances[:, : ks[-1]])
+            return np.sqrt(sums_to(squares, ks) / np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return own standard distance / mean of the neighbors' - 1, or 0 if this is negative."""

@@ -18,7 +18,7 @@ Jin, Tung, Han, Wang: Ranking outliers using symmetric neighborhood relationship
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import ZERO, compiled, inner, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, Reverse
 from boreod.scores.base import Described, Pair, Score
 
@@ -46,7 +46,7 @@ class KNNWeight(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return prefix sums of the sorted distances."""
-        return sums_to(block.distances, np.array(ks), False)
+        return sums_to(block.distances, ks)
 
 
 class ODIN(Score):
@@ -63,14 +63,9 @@ class ODIN(Score):
         return -_count(block.reverse, block.radii(ks)) / np.array(ks)
 
 
-@compiled
-def sums_to(distances: NDArray, ks: NDArray, squared: bool) -> NDArray:
-    """Return the sums of the first k distances, or of their squares, for every k."""
-    n_rows, n_ks = distances.shape[0], ks.shape[0]
-    result = unset((n_rows, n_ks))
-    for row in range(n_rows):
-        fill_sums(distances, row, ks, ZERO, n_ks, squared, result)
-    return result
+def sums_to(values: NDArray, ks: Ks) -> NDArray:
+    """Return the sums of the first k values of every row, one column per k."""
+    return np.cumsum(values[:, : ks[-1]], axis=1).take([k - 1 for k in ks], axis=1)
 
 
 @inner

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import FittedScore, Score, mean_over, without_infinities
-from boreod.scores.densities import IN_A_CLUMP, LDF, LoOP, excess, log_density, log_ratio
+from boreod.scores.densities import LDF, LoOP, excess, log_density, log_ratio
 from boreod.scores.knn import KNN, KNNWeight, fill_sums
 from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_density
 
@@ -69,7 +69,7 @@ class Together:
     def score(self, block: Block) -> NDArray:
         """Return the scores of a block of new rows, in the order of ``scores``."""
         found = unset((len(block.points), len(self.arguments[0])))
-        is_finite = _score(*(block.distances, block.indices, *self.arguments, found))
+        is_finite = _score(block.distances, block.indices, *self.arguments, found)
         n_bounded = self.summary.shape[1]
         if self.ldf is not None:
             definition, places = self.ldf
@@ -77,8 +77,6 @@ class Together:
         # Some rows have copies among their neighbors.
         if not is_finite:
             bounded = found[:, :n_bounded]
-            if self.ldf is not None:
-                np.copyto(found[:, places], IN_A_CLUMP, where=np.isnan(found[:, places]))
             bounded[:] = without_infinities(bounded, self.summary)
         if n_bounded < found.shape[1]:
             from scipy.special import erf
