@@ -143,9 +143,9 @@ class TrainingGraph:
 
     ``graph`` serves new rows. ``distinct`` are the first copies of all rows, in the order in which
     blocks are cut. ``place`` is the position in ``distinct`` of every row's first copy. ``inverse``
-    is a sparse matrix with the distances of all reverse neighbors. It is None if no score needs
-    reverse neighbors, or if lists end in ties and may miss some. Reverse neighbors are then
-    searched block by block, because with ties they can be as many as all pairs.
+    lists all reverse neighbors. It is None if no score needs them, or if lists end in ties and may
+    miss some. Reverse neighbors are then searched block by block, because with ties they can be as
+    many as all pairs.
     """
 
     graph: NeighborGraph
@@ -153,7 +153,7 @@ class TrainingGraph:
     indices: NDArray
     distinct: NDArray
     place: NDArray
-    inverse: Any = None
+    inverse: Reverse | None = None
 
     @classmethod
     def build(
@@ -202,7 +202,8 @@ class TrainingGraph:
 
     def spread(self, values: NDArray) -> NDArray:
         """Give values of the distinct reference rows to all reference rows."""
-        return values[self.place]
+        is_plain = np.array_equal(self.distinct, np.arange(len(self.place)))
+        return values if is_plain else values[self.place]
 
     def block(self, rows: slice) -> Block:
         """Return some distinct reference rows with their neighbors, themselves left out."""
@@ -225,9 +226,11 @@ class TrainingGraph:
         if graph.reverse_k == 0:
             return NO_REVERSE
         if self.inverse is not None:
-            found = self.inverse[own]
-            # SciPy chooses the type of the integers by their size.
-            return found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data
+            offsets, sources, from_source = self.inverse
+            sizes = offsets[own + 1] - offsets[own]
+            cuts = np.append(0, np.cumsum(sizes))
+            entries = np.arange(cuts[-1]) + np.repeat(offsets[own] - cuts[:-1], sizes)
+            return cuts, sources[entries], from_source[entries]
         points = graph.reference[own]
         _, _, entries = graph.backend.nearest_and_reverse(points, 1, graph.reach)
         return without_own(entries, own)
@@ -336,12 +339,14 @@ def leave_out(
 def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
     """Give every copy of a row the list of that row, with the row in place of the copy."""
     copies = np.flatnonzero(first != np.arange(len(first)))
-    source = first[copies]
-    # A copy has the row itself at distance 0, then the list of the row.
-    longer = np.pad(distances[source], ((0, 0), (1, 0)))
-    longer_index = np.column_stack([source.astype(np.int32), indices[source]])
-    found = leave_out(longer, longer_index, copies, distances.shape[1])
-    distances[copies], indices[copies] = found
+    for part in blocks(len(copies), LARGE_TABLE):
+        own = copies[part]
+        source = first[own]
+        # A copy has the row itself at distance 0, then the list of the row.
+        longer = np.pad(distances[source], ((0, 0), (1, 0)))
+        longer_index = np.column_stack([source.astype(np.int32), indices[source]])
+        found = leave_out(longer, longer_index, own, distances.shape[1])
+        distances[own], indices[own] = found
 
 
 def keep_entries(entries: Reverse, kept: NDArray) -> Reverse:
@@ -356,11 +361,25 @@ def without_own(entries: Reverse, own: NDArray) -> Reverse:
     return keep_entries(entries, indices != np.repeat(own, np.diff(offsets)))
 
 
-def turn_around(distances: NDArray, indices: NDArray, radii: NDArray) -> Any:
-    """Return a sparse matrix of distances: rows have columns for their reverse neighbors."""
-    from scipy.sparse import csr_array
-
-    n = len(radii)
-    within = distances <= radii[:, np.newaxis]
-    offsets = np.append(0, np.cumsum(within.sum(axis=1)))
-    return csr_array((distances[within], indices[within], offsets), shape=(n, n)).T.tocsr()
+@compiled
+def turn_around(distances: NDArray, indices: NDArray, radii: NDArray) -> Reverse:
+    """List, for every row, the rows that have it within their radius."""
+    n, k = indices.shape
+    offsets, free = unset(n + 1, np.int64), unset(n, np.int64)
+    for row in range(n + 1):
+        offsets[row] = 0
+    for source in range(n):
+        for place in range(k):
+            if distances[source, place] <= radii[source]:
+                offsets[indices[source, place] + 1] += 1
+    for row in range(n):
+        free[row] = offsets[row]
+        offsets[row + 1] += offsets[row]
+    sources, from_source = unset(offsets[-1], np.int32), unset(offsets[-1])
+    for source in range(n):
+        for place in range(k):
+            if distances[source, place] <= radii[source]:
+                entry = free[indices[source, place]]
+                sources[entry], from_source[entry] = source, distances[source, place]
+                free[indices[source, place]] += 1
+    return offsets, sources, from_source
