@@ -86,9 +86,9 @@ def test_known_rows_with_equal_hashes(monkeypatch):
 
     points = np.arange(20.0).reshape(10, 2)
     known = KnownRows(points)
-    bits = module._bits(points[3:4])
-    hashes = np.repeat(module._hash_rows(bits), 10)
-    found = module._find(points, hashes, np.arange(10), points[3:4], bits)
+    wanted = module.hash_rows(points[3:4])
+    hashes = np.repeat(wanted, 10)
+    found = module._find(points, hashes, np.arange(10), points[3:4], wanted, np.zeros(1, np.int64))
     assert found.tolist() == [3]
     assert known.find(points).tolist() == list(range(10))
 
@@ -98,8 +98,7 @@ def test_different_rows_with_the_same_hash_are_distinct():
     import boreod.neighbors.known_rows as module
 
     def state(value):
-        mixed = module._hash_row(np.array([value]).view(np.uint64))
-        return np.uint64(mixed)
+        return module.hash_rows([[value]]).view(np.uint64)[0]
 
     points = np.array([[1.0, 2.0], [4.0, 0.0], [1.0, 2.0]])
     bits = points.view(np.uint64)

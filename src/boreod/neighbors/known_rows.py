@@ -32,7 +32,8 @@ class KnownRows:
     def find(self, rows: NDArray) -> NDArray:
         """Return the lowest index of an identical reference row, or -1, for every row."""
         hashes, order = self._sorted
-        return _find(self.rows, hashes, order, rows, _bits(rows))
+        wanted = hash_rows(rows)
+        return _find(self.rows, hashes, order, rows, wanted, hashes.searchsorted(wanted))
 
     def distinct(self) -> tuple[NDArray, NDArray]:
         """Return the positions of distinct rows, and for every row its place among these."""
@@ -43,14 +44,14 @@ class KnownRows:
     @computed_once
     def _sorted(self) -> tuple[NDArray, NDArray]:
         """Hashes of all rows, ascending, and the rows that have them."""
-        hashes = _hash_rows(_bits(self.rows))
+        hashes = hash_rows(self.rows)
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order
 
 
 def hash_rows(rows: NDArray) -> NDArray:
     """Return a 64-bit hash of every row, to find equal rows where rows are not stored."""
-    return _hash_rows(_bits(np.asarray(rows, np.float64))).view(np.int64)
+    return _hash_rows(np.ascontiguousarray(rows, np.float64).view(np.uint64)).view(np.int64)
 
 
 def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
@@ -65,50 +66,34 @@ def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
     return KnownRows(rows).distinct()
 
 
-def _bits(rows: NDArray) -> NDArray:
-    return np.ascontiguousarray(rows).view(np.uint64)
-
-
-@inner
-def _hash_row(bits: NDArray) -> np.uint64:
-    """Mix the bits of all values (multiply and shift, as in splitmix64)."""
-    state = np.uint64(0x9E3779B97F4A7C15)
-    for column in range(bits.shape[0]):
-        value = bits[column]
-        # The number -0.0 equals 0.0.
-        if value == MINUS_ZERO:
-            value = np.uint64(0)
-        state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)
-        state ^= state >> np.uint64(29)
-    return state
-
-
 @compiled
 def _hash_rows(bits: NDArray) -> NDArray:
+    """Mix the bits of all values of a row (multiply and shift, as in splitmix64)."""
     hashes = unset(bits.shape[0], np.uint64)
-    for index in range(bits.shape[0]):
-        hashes[index] = _hash_row(bits[index])
+    for row in range(bits.shape[0]):
+        state = np.uint64(0x9E3779B97F4A7C15)
+        for column in range(bits.shape[1]):
+            value = bits[row, column]
+            # The number -0.0 equals 0.0.
+            if value == MINUS_ZERO:
+                value = np.uint64(0)
+            state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)
+            state ^= state >> np.uint64(29)
+        hashes[row] = state
     return hashes
 
 
 @compiled
 def _find(
-    reference: NDArray, hashes: NDArray, order: NDArray, rows: NDArray, bits: NDArray
-) -> NDArray:
+    reference: NDArray, hashes: NDArray, order: NDArray, rows: NDArray, wanted: NDArray,
+    places: NDArray,
+) -> NDArray:  # fmt: skip
+    """Compare rows with reference rows of the same hash; ``places`` are the first of these."""
     found = unset(rows.shape[0], np.int64)
     for row in range(rows.shape[0]):
         found[row] = UNKNOWN
-        wanted = _hash_row(bits[row])
-        # Find the first hash that is not smaller.
-        place = 0
-        stop = hashes.shape[0]
-        while place < stop:
-            middle = (place + stop) // 2
-            if hashes[middle] < wanted:
-                place = middle + 1
-            else:
-                stop = middle
-        while place < hashes.shape[0] and hashes[place] == wanted and found[row] == UNKNOWN:
+        place = places[row]
+        while place < hashes.shape[0] and hashes[place] == wanted[row] and found[row] == UNKNOWN:
             if _are_equal(reference[order[place]], rows[row]):
                 found[row] = order[place]
             place += 1

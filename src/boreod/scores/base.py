@@ -22,7 +22,6 @@ SMALLEST_PARAMETER = 1e-100
 LARGEST_PARAMETER = 1e100
 # Values count as equal if they differ by at most this relative error, as rounding may cause.
 EQUAL = 1e-12
-Pair = tuple[NDArray, NDArray]
 
 
 @dataclass(frozen=True)

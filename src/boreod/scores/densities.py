@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, Reverse
-from boreod.scores.base import EQUAL, Described, Pair, Score, mean_over_neighbors
+from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors
 from boreod.scores.knn import sums_to
 
 # A distance is at most this many bandwidths, so that its square is finite.
@@ -80,15 +80,15 @@ class LDF(Score):
 
     def log_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of the kernel densities, up to a constant that cancels."""
-        lists = block.distances, block.indices
-        settings = float(block.dimension), self.bandwidth
-        log_radii = described[0].reference
-        return _log_density(lists, block.radii(ks), log_radii, np.array(ks), settings)
+        return _log_density(
+            block.distances, block.indices, block.radii(ks), described[0].reference, np.array(ks),
+            float(block.dimension), self.bandwidth,
+        )  # fmt: skip
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the bounded ratio of densities; rows with many copies have infinite density."""
-        own, reference = described[-1].own, described[-1].reference
-        ratios = _compare(own, reference, block.indices, np.array(ks))
+        last = described[-1]
+        ratios = _compare(last.own, last.reference, block.indices, np.array(ks))
         self.bound(ratios)
         return ratios
 
@@ -102,10 +102,9 @@ class LDF(Score):
 
 @compiled
 def _log_density(
-    lists: Pair, radii: NDArray, log_radii: NDArray, ks: NDArray, settings: tuple[float, float]
-) -> NDArray:
-    distances, indices = lists
-    dimension, bandwidth = settings
+    distances: NDArray, indices: NDArray, radii: NDArray, log_radii: NDArray, ks: NDArray,
+    dimension: float, bandwidth: float,
+) -> NDArray:  # fmt: skip
     result = unset((distances.shape[0], ks.shape[0]))
     terms = unset(ks[-1])
     for row in range(distances.shape[0]):
@@ -215,22 +214,23 @@ class KDEOS(Score):
 
     def log_kernel_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of kernel densities, up to the constant of the normal density."""
-        bandwidths = described[0].reference
-        logs = described[1].own, described[1].reference
-        return _log_kernel_density(block.reverse, block.radii(ks), bandwidths, logs, self.dimension)
+        return _log_kernel_density(
+            block.reverse, block.radii(ks), described[0].reference, described[1].own,
+            described[1].reference, self.dimension,
+        )  # fmt: skip
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the normal probability of the standardized difference."""
-        own, reference = described[-1].own, described[-1].reference
-        return _standardized(block.indices, own, reference, np.array(ks))
+        last = described[-1]
+        return _standardized(block.indices, last.own, last.reference, np.array(ks))
 
 
 @compiled
 def _log_kernel_density(
-    reverse: Reverse, radii: NDArray, bandwidths: NDArray, log_bandwidths: Pair, dimension: float
-) -> NDArray:
+    reverse: Reverse, radii: NDArray, bandwidths: NDArray, own_logs: NDArray, logs: NDArray,
+    dimension: float,
+) -> NDArray:  # fmt: skip
     offsets, sources, distances = reverse
-    own_logs, logs = log_bandwidths
     # The logarithm of 1, minus the constant that is left out.
     log_of_one = 0.5 * math.log(2.0 * math.pi)
     m, n_ks = own_logs.shape

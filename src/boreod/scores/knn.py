@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, Reverse
-from boreod.scores.base import Described, Pair, Score
+from boreod.scores.base import Described, Score
 
 
 class KNN(Score):
@@ -107,13 +107,14 @@ class INFLO(Score):
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Compare the own k-distance with k-distances of neighbors and reverse neighbors."""
-        lists = block.distances, block.indices
-        return _influence(lists, block.reverse, block.radii(ks), np.array(ks))
+        radii = block.radii(ks)
+        return _influence(block.distances, block.indices, block.reverse, radii, np.array(ks))
 
 
 @compiled
-def _influence(lists: Pair, reverse: Reverse, radii: NDArray, ks: NDArray) -> NDArray:
-    distances, indices = lists
+def _influence(
+    distances: NDArray, indices: NDArray, reverse: Reverse, radii: NDArray, ks: NDArray
+) -> NDArray:
     offsets, sources, from_source = reverse
     m, n_ks = distances.shape[0], ks.shape[0]
     total, members, own = unset((m, n_ks)), unset((m, n_ks)), unset(n_ks)
