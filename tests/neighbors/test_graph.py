@@ -86,7 +86,7 @@ def test_known_rows_with_equal_hashes(monkeypatch):
 
     points = np.arange(20.0).reshape(10, 2)
     known = KnownRows(points)
-    wanted = module.hash_rows(points[3:4])
+    wanted = module._hash_rows(points[3:4].view(np.uint64))
     hashes = np.repeat(wanted, 10)
     found = module._find(points, hashes, np.arange(10), points[3:4], wanted, np.zeros(1, np.int64))
     assert found.tolist() == [3]

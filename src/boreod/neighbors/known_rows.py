@@ -32,7 +32,7 @@ class KnownRows:
     def find(self, rows: NDArray) -> NDArray:
         """Return the lowest index of an identical reference row, or -1, for every row."""
         hashes, order = self._sorted
-        wanted = hash_rows(rows)
+        wanted = _hash_rows(rows.view(np.uint64))
         return _find(self.rows, hashes, order, rows, wanted, hashes.searchsorted(wanted))
 
     def distinct(self) -> tuple[NDArray, NDArray]:
@@ -44,7 +44,7 @@ class KnownRows:
     @computed_once
     def _sorted(self) -> tuple[NDArray, NDArray]:
         """Hashes of all rows, ascending, and the rows that have them."""
-        hashes = hash_rows(self.rows)
+        hashes = _hash_rows(self.rows.view(np.uint64))
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order
 

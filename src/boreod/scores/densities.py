@@ -90,14 +90,14 @@ class LDF(Score):
         last = described[-1]
         ratios = _compare(last.own, last.reference, block.indices, np.array(ks))
         self.bound(ratios)
+        ratios[np.isnan(ratios)] = IN_A_CLUMP
         return ratios
 
     def bound(self, log_ratios: NDArray) -> None:
-        """Turn results of :func:`log_ratio` into bounded ratios, in place."""
+        """Turn results of :func:`log_ratio` into bounded ratios, in place; NaN stays NaN."""
         np.exp(log_ratios, log_ratios)
         log_ratios += self.smoothing
         np.reciprocal(log_ratios, log_ratios)
-        np.copyto(log_ratios, IN_A_CLUMP, where=np.isnan(log_ratios))
 
 
 @compiled

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import FittedScore, Score, mean_over, without_infinities
-from boreod.scores.densities import LDF, LoOP, excess, log_density, log_ratio
+from boreod.scores.densities import IN_A_CLUMP, LDF, LoOP, excess, log_density, log_ratio
 from boreod.scores.knn import KNN, KNNWeight, fill_sums
 from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_density
 
@@ -77,6 +77,8 @@ class Together:
         # Some rows have copies among their neighbors.
         if not is_finite:
             bounded = found[:, :n_bounded]
+            if self.ldf is not None:
+                np.copyto(found[:, places], IN_A_CLUMP, where=np.isnan(found[:, places]))
             bounded[:] = without_infinities(bounded, self.summary)
         if n_bounded < found.shape[1]:
             from scipy.special import erf
