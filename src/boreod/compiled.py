@@ -340,9 +340,10 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
 
     def gemm_of(number: Any) -> Any:
         array = types.CPointer(number)
-        shapes = (char, char, char, size, size, size)
-        arrays = (array, array, size, array, size, array, array, size)
-        return types.ExternalFunction("numba_xxgemm", types.intc(*shapes, *arrays))
+        signature = types.intc(
+            char, char, char, size, size, size, array, array, size, array, size, array, array, size
+        )
+        return types.ExternalFunction("numba_xxgemm", signature)
 
     gemm = gemm_of(types.float64)
     gemm_float32 = gemm_of(types.float32)
@@ -355,9 +356,9 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
 
     def products_(matrix: Any, vector: Any, out: Any, of_columns: Any) -> None:
         m, n = matrix.shape
-        how = plain if of_columns else turned
         gemv(
-            double, how, n, m, one.ctypes, matrix.ctypes, n, vector.ctypes, zero.ctypes, out.ctypes
+            double, plain if of_columns else turned, n, m, one.ctypes, matrix.ctypes, n,
+            vector.ctypes, zero.ctypes, out.ctypes,
         )  # fmt: skip
 
     def all_products_(matrix: Any, out: Any) -> None:
@@ -384,8 +385,7 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
         )  # fmt: skip
 
     def factorize_(matrix: Any) -> Any:
-        n = matrix.shape[0]
-        return potrf(double, ord("U"), n, matrix.ctypes, n) == 0
+        return potrf(double, ord("U"), matrix.shape[0], matrix.ctypes, matrix.shape[0]) == 0
 
     return [
         (products, products_),

@@ -78,16 +78,14 @@ class BruteForce:
 
     @computed_once
     def _no_reach(self) -> Reach:
-        return self.reach(np.empty(0))
+        n_cells = len(self._table[1][1]) - 1
+        return np.empty(0, np.float32), np.full(n_cells, NO_RADIUS), np.empty(0)
 
     def reach(self, radii: NDArray) -> Reach:
-        """Return the radii of all reference rows, or of none, as a search needs them."""
+        """Return the radii of all reference rows as a search needs them."""
         table, cells = self._table
-        lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
-        farthest = np.full(len(cells[1]) - 1, NO_RADIUS)
-        if len(radii):
-            lengths = lengths[self.order]
-            farthest = np.maximum.reduceat(lengths, cells[1][:-1])
+        lengths = (np.sqrt(2.0 * radii) if self.metric == COSINE else radii)[self.order]
+        farthest = np.maximum.reduceat(lengths, cells[1][:-1])
         return rough_reach(lengths, table[-1], self.points.shape[1], self.metric), farthest, radii
 
     def nearest_and_reverse(

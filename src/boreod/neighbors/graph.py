@@ -133,8 +133,10 @@ class NeighborGraph:
             reverse = without_own(entries, own) if is_known else entries
         if is_known:
             distances, indices = leave_out(distances, indices, own, depth)
-        graph = self.metric, self.dimension, self.radii
-        return Block(rows, self.reference, distances, indices, own, *graph, lambda: reverse)
+        return Block(
+            rows, self.reference, distances, indices, own, self.metric, self.dimension, self.radii,
+            lambda: reverse,
+        )  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -300,10 +302,17 @@ def _search(
     one_more = min(k + 1, reference.shape[0] - 1)
     own = distinct[rows]
     distances, indices = leave_out(*backend.nearest(reference[own], one_more + 1), own, one_more)
-    # Lists are complete if no score needs reverse neighbors, or if they hold all other rows.
-    complete = reverse_k == 0 or one_more == k
-    ties = not complete and bool((distances[:, k] == distances[:, reverse_k - 1]).any())
-    return distances[:, :k], indices[:, :k], ties
+    return distances[:, :k], indices[:, :k], end_in_ties(distances, k, reverse_k)
+
+
+def end_in_ties(distances: NDArray, k: int, reverse_k: int) -> bool:
+    """Return whether lists of k rows may miss a reverse neighbor, given one distance more.
+
+    They miss none if no score needs reverse neighbors, or if they hold all other rows.
+    """
+    if reverse_k == 0 or distances.shape[1] == k:
+        return False
+    return bool((distances[:, k] == distances[:, reverse_k - 1]).any())
 
 
 def _search_rows(reference: NDArray) -> int:

@@ -8,7 +8,7 @@ all columns: a 64-bit hash finds the candidate, and equality decides.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, inner, unset
+from boreod.compiled import compiled, unset
 from boreod.parallel import computed_once
 
 UNKNOWN = -1
@@ -94,15 +94,10 @@ def _find(
         found[row] = UNKNOWN
         place = places[row]
         while place < hashes.shape[0] and hashes[place] == wanted[row] and found[row] == UNKNOWN:
-            if _are_equal(reference[order[place]], rows[row]):
+            equal = True
+            for column in range(rows.shape[1]):
+                equal &= reference[order[place], column] == rows[row, column]
+            if equal:
                 found[row] = order[place]
             place += 1
     return found
-
-
-@inner
-def _are_equal(row: NDArray, other: NDArray) -> bool:
-    column = 0
-    while column < row.shape[0] and row[column] == other[column]:
-        column += 1
-    return column == row.shape[0]

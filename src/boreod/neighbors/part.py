@@ -18,6 +18,7 @@ from boreod.neighbors.graph import (
     Copies,
     NeighborGraph,
     TrainingGraph,
+    end_in_ties,
     keep_entries,
     leave_out,
     near_rows_together,
@@ -107,8 +108,9 @@ def part_of(
     k = ks[-1]
     # One extra neighbor shows whether a list ends in ties.
     one_more = min(k + 1, len(rows) - 1)
-    lists = training.distances[rows], training.indices[rows]
-    distances, indices, short = cut(*lists, search.place, one_more)
+    distances, indices, short = cut(
+        training.distances[rows], training.indices[rows], search.place, one_more
+    )
     if len(short):
         found = search.nearest(reference[short], one_more + 1)
         distances[short], indices[short] = leave_out(*found, short, one_more)
@@ -117,12 +119,12 @@ def part_of(
         reference, whole.metric, whole.dimension, ks, reverse_k, search, {ks: radii}
     )
     distinct, place = near_rows_together(copies or distinct_rows(reference), search)
-    complete = reverse_k > 0
-    if complete and one_more > k:
-        complete = not bool((distances[:, k] == distances[:, reverse_k - 1]).any())
+    ties = end_in_ties(distances, k, reverse_k)
     distances, indices = (np.ascontiguousarray(array[:, :k]) for array in (distances, indices))
-    inverse = turn_around(distances, indices, graph.reverse_radii) if complete else None
-    return TrainingGraph(graph, distances, indices, distinct, place, inverse)
+    result = TrainingGraph(graph, distances, indices, distinct, place)
+    if reverse_k > 0 and not ties:
+        result.inverse = turn_around(distances, indices, graph.reverse_radii)
+    return result
 
 
 @compiled

@@ -138,8 +138,9 @@ def _compare(own: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) ->
     result, terms = unset(own.shape), unset(ks[-1])
     for row in range(own.shape[0]):
         for column in range(ks.shape[0]):
-            neighbors = indices, row, ks[column]
-            result[row, column] = log_ratio(own[row, column], reference, column, *neighbors, terms)
+            result[row, column] = log_ratio(
+                own[row, column], reference, column, indices, row, ks[column], terms
+            )
     return result
 
 
