@@ -69,7 +69,7 @@ class Together:
     def score(self, block: Block) -> NDArray:
         """Return the scores of a block of new rows, in the order of ``scores``."""
         found = unset((len(block.points), len(self.arguments[0])))
-        is_finite = _score(block.distances, block.indices, *self.arguments, found)
+        is_finite = _score(*(block.distances, block.indices, *self.arguments, found))
         n_bounded = self.summary.shape[1]
         if self.ldf is not None:
             definition, places = self.ldf
