@@ -16,7 +16,6 @@ calls. Numba itself checks only the kernel's own file, and would run old code af
 
 import contextlib
 import functools
-import gc
 import hashlib
 import operator
 import os
@@ -238,29 +237,11 @@ def _load_numba() -> Any:
         Kernel, lambda kernel, _: numba.types.Dispatcher(kernel.dispatcher)
     )
     numba.extending.overload(poisoned)(_poison_in_kernels)
-    _pause_collection(numba.core.event)
     for function, in_kernels in _linear_algebra(numba.types):
         # The implementation is the same for all types.
         choose = functools.partial(_return_first, in_kernels)
         numba.extending.overload(function, jit_options=OPTIONS, strict=False)(choose)
     return numba
-
-
-def _pause_collection(event: Any) -> None:
-    """Switch Python's garbage collector off while Numba compiles: that saves 6 % of the time."""
-    # Compilations may be nested, but run in one thread at a time.
-    was_enabled: list[bool] = []
-
-    class Pause(event.Listener):
-        def on_start(self, _: Any) -> None:
-            was_enabled.append(gc.isenabled())
-            gc.disable()
-
-        def on_end(self, _: Any) -> None:
-            if was_enabled.pop():
-                gc.enable()
-
-    event.register("numba:compile", Pause())
 
 
 def _return_first(result: Any, *_: Any, **__: Any) -> Any:
@@ -359,9 +340,10 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
 
     def gemm_of(number: Any) -> Any:
         array = types.CPointer(number)
-        shapes = (char, char, char, size, size, size)
-        arrays = (array, array, size, array, size, array, array, size)
-        return types.ExternalFunction("numba_xxgemm", types.intc(*shapes, *arrays))
+        signature = types.intc(
+            char, char, char, size, size, size, array, array, size, array, size, array, array, size
+        )
+        return types.ExternalFunction("numba_xxgemm", signature)
 
     gemm = gemm_of(types.float64)
     gemm_float32 = gemm_of(types.float32)
@@ -374,34 +356,36 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
 
     def products_(matrix: Any, vector: Any, out: Any, of_columns: Any) -> None:
         m, n = matrix.shape
-        how = plain if of_columns else turned
-        a, x, to = matrix.ctypes, vector.ctypes, out.ctypes
-        gemv(double, how, n, m, one.ctypes, a, n, x, zero.ctypes, to)
+        gemv(
+            double, plain if of_columns else turned, n, m, one.ctypes, matrix.ctypes, n,
+            vector.ctypes, zero.ctypes, out.ctypes,
+        )  # fmt: skip
 
     def all_products_(matrix: Any, out: Any) -> None:
         m, n = matrix.shape
-        a, to = matrix.ctypes, out.ctypes
-        gemm(double, plain, turned, n, n, m, one.ctypes, a, n, a, n, zero.ctypes, to, n)
+        gemm(
+            double, plain, turned, n, n, m, one.ctypes, matrix.ctypes, n, matrix.ctypes, n,
+            zero.ctypes, out.ctypes, n,
+        )  # fmt: skip
 
     def lower_products_(matrix: Any, start: Any, stop: Any, out: Any) -> None:
-        n, width, lines = matrix.shape[1], out.shape[1], stop - start
-        a, b, to = matrix.ctypes, matrix[start].ctypes, out[start].ctypes
-        gemm(double, turned, plain, stop, lines, n, one.ctypes, a, n, b, n, zero.ctypes, to, width)
+        n = matrix.shape[1]
+        gemm(
+            double, turned, plain, stop, stop - start, n, one.ctypes, matrix.ctypes, n,
+            matrix[start].ctypes, n, zero.ctypes, out[start].ctypes, out.shape[1],
+        )  # fmt: skip
 
     def float32_products_(
         first: Any, second: Any, start: Any, stop: Any, factor: Any, out: Any
     ) -> None:
         m, terms = first.shape
-        n, width, to_width = stop - start, second.shape[1], out.shape[1]
-        a, b, to, by = second[0, start:].ctypes, first.ctypes, out.ctypes, factor.ctypes
-        none = zero_float32.ctypes
         gemm_float32(
-            ord("s"), plain, plain, n, m, terms, by, a, width, b, terms, none, to, to_width
+            ord("s"), plain, plain, stop - start, m, terms, factor.ctypes, second[0, start:].ctypes,
+            second.shape[1], first.ctypes, terms, zero_float32.ctypes, out.ctypes, out.shape[1],
         )  # fmt: skip
 
     def factorize_(matrix: Any) -> Any:
-        n = matrix.shape[0]
-        return potrf(double, ord("U"), n, matrix.ctypes, n) == 0
+        return potrf(double, ord("U"), matrix.shape[0], matrix.ctypes, matrix.shape[0]) == 0
 
     return [
         (products, products_),

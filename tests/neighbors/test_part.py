@@ -26,11 +26,8 @@ def lists_of(training):
     """Return what blocks of all rows hold."""
     block = training.block(slice(0, len(training.distinct)))
     order = np.argsort(block.own, kind="stable")
-    cuts = block.reverse.offsets
-    reverse = [
-        sorted(zip(block.reverse.indices[a:b], block.reverse.distances[a:b], strict=True))
-        for a, b in pairwise(cuts)
-    ]
+    cuts, indices, distances = block.reverse
+    reverse = [sorted(zip(indices[a:b], distances[a:b], strict=True)) for a, b in pairwise(cuts)]
     return block.distances[order, :8], block.indices[order, :8], [reverse[place] for place in order]
 
 
@@ -58,7 +55,5 @@ def test_part_is_the_graph_of_its_rows(how, metric, kind, taken_out):
     ours, theirs = (g.graph.new_block(new, unknown) for g in (part, alone))
     assert_array_equal(ours.distances, theirs.distances)
     assert_array_equal(ours.indices, theirs.indices)
-    for name in ("offsets", "indices", "distances"):
-        assert_array_equal(
-            np.sort(getattr(ours.reverse, name)), np.sort(getattr(theirs.reverse, name))
-        )
+    for mine, other in zip(ours.reverse, theirs.reverse, strict=True):
+        assert_array_equal(np.sort(mine), np.sort(other))

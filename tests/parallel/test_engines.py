@@ -100,7 +100,7 @@ def test_a_graph_of_training_rows_is_a_smaller_message(rows):
     message = pickle.dumps(graph.without_search())
     assert len(message) < len(pickle.dumps(graph))
     block, again = (g.block(slice(20, 40)) for g in (graph, pickle.loads(message)))
-    np.testing.assert_array_equal(again.reverse.indices, block.reverse.indices)
+    np.testing.assert_array_equal(again.reverse[1], block.reverse[1])
     np.testing.assert_array_equal(again.radii((10,)), block.radii((10,)))
 
 

@@ -15,27 +15,11 @@ from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.metrics import distances_to_tile, finish
 
 Ks = tuple[int, ...]
+# Reference rows that have a row within their k-distance: offsets, indices and distances. Entries
+# ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of a block; their indices ascend.
+Reverse = tuple[NDArray, NDArray, NDArray]
 # Vector instructions handle at most this many values at once.
 LANES = 8
-
-
-@dataclass(frozen=True)
-class Reverse:
-    """Reference rows that have a row within their k-distance, for a block of rows.
-
-    Entries ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of the block. ``indices``
-    holds reference rows, ascending within a row of the block; ``distances`` holds their distances.
-    """
-
-    offsets: NDArray
-    indices: NDArray
-    distances: NDArray
-
-    def part(self, rows: slice) -> "Reverse":
-        """Return the reverse neighbors of some rows of the block."""
-        offsets = self.offsets[rows.start : rows.stop + 1]
-        inside = slice(offsets[0], offsets[-1])
-        return Reverse(offsets - offsets[0], self.indices[inside], self.distances[inside])
 
 
 @dataclass
@@ -71,7 +55,7 @@ class Block:
             distances=self.distances[rows],
             indices=self.indices[rows],
             own=self.own[rows],
-            find_reverse=lambda: self.reverse.part(rows),
+            find_reverse=lambda: self._reverse_of(rows),
             _among=None,
         )
 
@@ -79,6 +63,12 @@ class Block:
     def reverse(self) -> Reverse:
         """Reverse neighbors of the rows of the block."""
         return self.find_reverse()
+
+    def _reverse_of(self, rows: slice) -> Reverse:
+        offsets, indices, distances = self.reverse
+        cuts = offsets[rows.start : rows.stop + 1]
+        inside = slice(cuts[0], cuts[-1])
+        return cuts - cuts[0], indices[inside], distances[inside]
 
     def distances_among(self, k: int) -> NDArray:
         """Return the distances among at least the first ``k`` neighbors."""

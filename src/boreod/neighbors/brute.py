@@ -2,7 +2,7 @@
 
 The first pass gives candidates and the distance up to which they are complete. Then the float64
 distances of the candidates show that the k nearest are below that distance. If ties left no space
-for all candidates, the cells that are near enough are searched again in float64.
+for all candidates, the row is searched again in a tree.
 """
 
 from contextlib import nullcontext
@@ -15,7 +15,6 @@ from boreod.neighbors.metrics import (
     COSINE,
     MANHATTAN,
     bring_first,
-    comes_before,
     finish,
     length,
     reduced_distance,
@@ -31,7 +30,7 @@ from boreod.neighbors.rough import (
     find_candidates,
 )
 from boreod.neighbors.rounded import Rounded, rough_reach, round_table
-from boreod.neighbors.tree import Cells, box_lengths, cut_into_cells
+from boreod.neighbors.tree import Cells, KDTree, cut_into_cells
 from boreod.parallel import computed_once, one_blas_thread
 
 # Below this product of rows and values of the table, a search is faster than preparing BLAS.
@@ -54,6 +53,8 @@ class BruteForce:
     def __init__(self, points: NDArray, metric: int) -> None:
         self.points = points
         self.metric = metric
+        # It is built if rows are searched again.
+        self._tree = KDTree(points, metric)
         self._cell_rows = CELL_ROWS if points.shape[1] < WIDE_FROM else WIDE_CELL_ROWS
 
     @computed_once
@@ -77,16 +78,14 @@ class BruteForce:
 
     @computed_once
     def _no_reach(self) -> Reach:
-        return self.reach(np.empty(0))
+        n_cells = len(self._table[1][1]) - 1
+        return np.empty(0, np.float32), np.full(n_cells, NO_RADIUS), np.empty(0)
 
     def reach(self, radii: NDArray) -> Reach:
-        """Return the radii of all reference rows, or of none, as a search needs them."""
+        """Return the radii of all reference rows as a search needs them."""
         table, cells = self._table
-        lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
-        farthest = np.full(len(cells[1]) - 1, NO_RADIUS)
-        if len(radii):
-            lengths = lengths[self.order]
-            farthest = np.maximum.reduceat(lengths, cells[1][:-1])
+        lengths = (np.sqrt(2.0 * radii) if self.metric == COSINE else radii)[self.order]
+        farthest = np.maximum.reduceat(lengths, cells[1][:-1])
         return rough_reach(lengths, table[-1], self.points.shape[1], self.metric), farthest, radii
 
     def nearest_and_reverse(
@@ -123,10 +122,7 @@ class BruteForce:
         )
         if n_unsure:
             unsure = np.flatnonzero(counts[:, COUNT] < 0)
-            _search_again(
-                self.points, cells, rows, unsure, known, self.metric, distances, indices, room,
-                candidates,
-            )  # fmt: skip
+            distances[unsure], indices[unsure] = self._tree.nearest(rows[unsure], k)
         return distances, indices, pairs, n_pairs
 
 
@@ -161,50 +157,6 @@ def _nearest_of(
             distances[row, place] = finish(kept[place], metric)
             indices[row, place] = some[place]
     return n_unsure
-
-
-@compiled
-def _search_again(
-    points: NDArray, cells: Cells, rows: NDArray, unsure: NDArray, known: NDArray, metric: int,
-    distances: NDArray, indices: NDArray, kept: NDArray, candidates: NDArray,
-) -> None:  # fmt: skip
-    """Search some of the rows in float64 and fill in their lists.
-
-    Their nearest rows lie within a known length. A cell that is farther away is read only if there
-    are fewer than k rows so far.
-    """
-    order, cuts, _, _ = cells
-    n_cells, k = cuts.shape[0] - 1, distances.shape[1]
-    bounds, near = unset((1, n_cells)), unset(n_cells, np.int32)
-    for row in unsure:
-        box_lengths(cells, rows, row, metric, bounds, ZERO)
-        for cell in range(n_cells):
-            near[cell] = cell
-        sort_pairs(bounds[0], near, n_cells)
-        kept_index, size = candidates[row], ZERO
-        limit, limit_index = np.inf, order[0]
-        for place in range(n_cells):
-            cell = near[place]
-            if size >= k and bounds[0, place] > min(known[row, COMPLETE_TO], length(limit, metric)):
-                break
-            for at in range(cuts[cell], cuts[cell + 1]):
-                index = order[at]
-                distance = reduced_distance(rows[row], points[index], metric)
-                if size >= k and not comes_before(distance, index, limit, limit_index):
-                    continue
-                if size == kept.shape[0]:
-                    bring_first(kept, kept_index, k, size)
-                    size = k
-                    limit, limit_index = kept[k - 1], kept_index[k - 1]
-                    if not comes_before(distance, index, limit, limit_index):
-                        continue
-                kept[size], kept_index[size] = distance, index
-                size += 1
-        bring_first(kept, kept_index, k, size)
-        sort_pairs(kept, kept_index, k)
-        for place in range(k):
-            distances[row, place] = finish(kept[place], metric)
-            indices[row, place] = kept_index[place]
 
 
 @compiled

@@ -52,7 +52,7 @@ Backend = BruteForce | KDTree
 # Copies hold the positions of distinct rows, and the place of every row among them.
 Copies = tuple[NDArray, NDArray]
 BACKENDS: dict[str, type[BruteForce] | type[KDTree]] = {"brute": BruteForce, "tree": KDTree}
-NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
+NO_REVERSE: Reverse = (np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
 @dataclass(eq=False)
@@ -130,11 +130,13 @@ class NeighborGraph:
             distances, indices = self.backend.nearest(rows, k)
         else:
             distances, indices, entries = self.backend.nearest_and_reverse(rows, k, self.reach)
-            reverse = Reverse(*(without_own(entries, own) if is_known else entries))
+            reverse = without_own(entries, own) if is_known else entries
         if is_known:
             distances, indices = leave_out(distances, indices, own, depth)
-        graph = self.metric, self.dimension, self.radii
-        return Block(rows, self.reference, distances, indices, own, *graph, lambda: reverse)
+        return Block(
+            rows, self.reference, distances, indices, own, self.metric, self.dimension, self.radii,
+            lambda: reverse,
+        )  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -143,9 +145,9 @@ class TrainingGraph:
 
     ``graph`` serves new rows. ``distinct`` are the first copies of all rows, in the order in which
     blocks are cut. ``place`` is the position in ``distinct`` of every row's first copy. ``inverse``
-    holds offsets, indices and distances of all reverse neighbors. It is None if no score needs
-    them, or if lists end in ties and may miss some. Reverse neighbors are then searched block by
-    block, because with ties they can be as many as all pairs.
+    lists all reverse neighbors. It is None if no score needs them, or if lists end in ties and may
+    miss some. Reverse neighbors are then searched block by block, because with ties they can be as
+    many as all pairs.
     """
 
     graph: NeighborGraph
@@ -153,7 +155,7 @@ class TrainingGraph:
     indices: NDArray
     distinct: NDArray
     place: NDArray
-    inverse: tuple[NDArray, NDArray, NDArray] | None = None
+    inverse: Reverse | None = None
 
     @classmethod
     def build(
@@ -200,26 +202,20 @@ class TrainingGraph:
             return self
         return replace(self, graph=replace(self.graph, backend=None))
 
-    @cached_property
-    def _is_plain(self) -> bool:
-        """Whether blocks are cut from all rows as they stand."""
-        return np.array_equal(self.distinct, np.arange(len(self.place)))
-
     def spread(self, values: NDArray) -> NDArray:
         """Give values of the distinct reference rows to all reference rows."""
-        return values if self._is_plain else values[self.place]
+        is_plain = np.array_equal(self.distinct, np.arange(len(self.place)))
+        return values if is_plain else values[self.place]
 
     def block(self, rows: slice) -> Block:
         """Return some distinct reference rows with their neighbors, themselves left out."""
         own = self.distinct[rows]
-        # A slice copies nothing.
-        chosen = rows if self._is_plain else own
         graph = self.graph
         return Block(
-            points=graph.reference[chosen],
+            points=graph.reference[own],
             reference=graph.reference,
-            distances=self.distances[chosen],
-            indices=self.indices[chosen],
+            distances=self.distances[own],
+            indices=self.indices[own],
             own=own,
             metric=graph.metric,
             dimension=graph.dimension,
@@ -236,10 +232,10 @@ class TrainingGraph:
             sizes = offsets[own + 1] - offsets[own]
             cuts = np.append(0, np.cumsum(sizes))
             entries = np.arange(cuts[-1]) + np.repeat(offsets[own] - cuts[:-1], sizes)
-            return Reverse(cuts, sources[entries], from_source[entries])
+            return cuts, sources[entries], from_source[entries]
         points = graph.reference[own]
         _, _, entries = graph.backend.nearest_and_reverse(points, 1, graph.reach)
-        return Reverse(*without_own(entries, own))
+        return without_own(entries, own)
 
 
 def check_neighbors(wanted: object) -> None:
@@ -306,10 +302,17 @@ def _search(
     one_more = min(k + 1, reference.shape[0] - 1)
     own = distinct[rows]
     distances, indices = leave_out(*backend.nearest(reference[own], one_more + 1), own, one_more)
-    # Lists are complete if no score needs reverse neighbors, or if they hold all other rows.
-    complete = reverse_k == 0 or one_more == k
-    ties = not complete and bool((distances[:, k] == distances[:, reverse_k - 1]).any())
-    return distances[:, :k], indices[:, :k], ties
+    return distances[:, :k], indices[:, :k], end_in_ties(distances, k, reverse_k)
+
+
+def end_in_ties(distances: NDArray, k: int, reverse_k: int) -> bool:
+    """Return whether lists of k rows may miss a reverse neighbor, given one distance more.
+
+    They miss none if no score needs reverse neighbors, or if they hold all other rows.
+    """
+    if reverse_k == 0 or distances.shape[1] == k:
+        return False
+    return bool((distances[:, k] == distances[:, reverse_k - 1]).any())
 
 
 def _search_rows(reference: NDArray) -> int:
@@ -342,48 +345,33 @@ def leave_out(
     return kept, kept_index
 
 
-@compiled
 def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
     """Give every copy of a row the list of that row, with the row in place of the copy."""
-    for row in range(first.shape[0]):
-        source = first[row]
-        if source == row:
-            continue
-        for entry in range(distances.shape[1]):
-            distances[row, entry] = distances[source, entry]
-        indices[row, 0] = source
-        place = 1
-        for entry in range(indices.shape[1]):
-            if place < indices.shape[1] and indices[source, entry] != row:
-                indices[row, place] = indices[source, entry]
-                place += 1
+    copies = np.flatnonzero(first != np.arange(len(first)))
+    for part in blocks(len(copies), LARGE_TABLE):
+        own = copies[part]
+        source = first[own]
+        # A copy has the row itself at distance 0, then the list of the row.
+        longer = np.pad(distances[source], ((0, 0), (1, 0)))
+        longer_index = np.column_stack([source.astype(np.int32), indices[source]])
+        found = leave_out(longer, longer_index, own, distances.shape[1])
+        distances[own], indices[own] = found
 
 
-@compiled
-def without_own(
-    entries: tuple[NDArray, NDArray, NDArray], own: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Take the row itself out of its reverse neighbors."""
+def keep_entries(entries: Reverse, kept: NDArray) -> Reverse:
+    """Return the reverse neighbors in the mask ``kept``."""
     offsets, indices, distances = entries
-    cut = unset(offsets.shape[0], np.int64)
-    kept = unset(indices.shape[0], np.int32)
-    kept_distances = unset(indices.shape[0])
-    place = 0
-    cut[0] = 0
-    for row in range(own.shape[0]):
-        for entry in range(offsets[row], offsets[row + 1]):
-            if indices[entry] != own[row]:
-                kept[place] = indices[entry]
-                kept_distances[place] = distances[entry]
-                place += 1
-        cut[row + 1] = place
-    return cut, kept[:place], kept_distances[:place]
+    return np.append(0, np.cumsum(kept))[offsets], indices[kept], distances[kept]
+
+
+def without_own(entries: Reverse, own: NDArray) -> Reverse:
+    """Take the row itself out of its reverse neighbors."""
+    offsets, indices, _ = entries
+    return keep_entries(entries, indices != np.repeat(own, np.diff(offsets)))
 
 
 @compiled
-def turn_around(
-    distances: NDArray, indices: NDArray, radii: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
+def turn_around(distances: NDArray, indices: NDArray, radii: NDArray) -> Reverse:
     """List, for every row, the rows that have it within their radius."""
     n, k = indices.shape
     offsets, free = unset(n + 1, np.int64), unset(n, np.int64)

@@ -8,7 +8,7 @@ all columns: a 64-bit hash finds the candidate, and equality decides.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, inner, unset
+from boreod.compiled import compiled, unset
 from boreod.parallel import computed_once
 
 UNKNOWN = -1
@@ -19,8 +19,6 @@ MINUS_ZERO = np.uint64(1 << 63)
 class KnownRows:
     """An index of the distinct rows of a table, which is float64 in C order.
 
-    ``hashes`` are the results of :func:`hash_rows`, if they are known already.
-
     Examples
     --------
     >>> known = KnownRows(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))
@@ -28,56 +26,32 @@ class KnownRows:
     [1, 0, -1]
     """
 
-    def __init__(self, rows: NDArray, hashes: NDArray | None = None) -> None:
+    def __init__(self, rows: NDArray) -> None:
         self.rows = rows
-        if hashes is not None:
-            vars(self)["hashes"] = hashes
 
     def find(self, rows: NDArray) -> NDArray:
         """Return the lowest index of an identical reference row, or -1, for every row."""
         hashes, order = self._sorted
-        return _find(self.rows, hashes, order, rows, _bits(rows))
-
-    def find_own(self) -> NDArray:
-        """Return the lowest index of an identical row for every row of the table."""
-        hashes, order = self._sorted
-        is_new = np.ones(len(order), bool)
-        is_new[1:] = hashes[1:] != hashes[:-1]
-        first = np.empty_like(order)
-        first[order] = order[is_new][np.cumsum(is_new) - 1]
-        copies = np.flatnonzero(first != np.arange(len(first)))
-        for column in self.rows.T:
-            # Rows that differ may have the same hash.
-            if not np.array_equal(column[copies], column[first[copies]]):
-                return self.find(self.rows)
-        return first
+        wanted = _hash_rows(rows.view(np.uint64))
+        return _find(self.rows, hashes, order, rows, wanted, hashes.searchsorted(wanted))
 
     def distinct(self) -> tuple[NDArray, NDArray]:
         """Return the positions of distinct rows, and for every row its place among these."""
-        first = self.find_own()
+        first = self.find(self.rows)
         distinct = np.flatnonzero(first == np.arange(len(first)))
         return distinct, np.searchsorted(distinct, first)
-
-    def part(self, rows: NDArray) -> "KnownRows":
-        """Return the index of some of the rows, without hashing them again."""
-        return KnownRows(self.rows[rows], self.hashes[rows])
-
-    @computed_once
-    def hashes(self) -> NDArray:
-        """Hashes of all rows, in their order."""
-        return hash_rows(self.rows)
 
     @computed_once
     def _sorted(self) -> tuple[NDArray, NDArray]:
         """Hashes of all rows, ascending, and the rows that have them."""
-        hashes = self.hashes.view(np.uint64)
+        hashes = _hash_rows(self.rows.view(np.uint64))
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order
 
 
 def hash_rows(rows: NDArray) -> NDArray:
     """Return a 64-bit hash of every row, to find equal rows where rows are not stored."""
-    return _hash_rows(_bits(np.asarray(rows, np.float64))).view(np.int64)
+    return _hash_rows(np.ascontiguousarray(rows, np.float64).view(np.uint64)).view(np.int64)
 
 
 def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
@@ -92,59 +66,38 @@ def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
     return KnownRows(rows).distinct()
 
 
-def _bits(rows: NDArray) -> NDArray:
-    return np.ascontiguousarray(rows).view(np.uint64)
-
-
-@inner
-def _hash_row(bits: NDArray) -> np.uint64:
-    """Mix the bits of all values (multiply and shift, as in splitmix64)."""
-    state = np.uint64(0x9E3779B97F4A7C15)
-    for column in range(bits.shape[0]):
-        value = bits[column]
-        # The number -0.0 equals 0.0.
-        if value == MINUS_ZERO:
-            value = np.uint64(0)
-        state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)
-        state ^= state >> np.uint64(29)
-    return state
-
-
 @compiled
 def _hash_rows(bits: NDArray) -> NDArray:
+    """Mix the bits of all values of a row (multiply and shift, as in splitmix64)."""
     hashes = unset(bits.shape[0], np.uint64)
-    for index in range(bits.shape[0]):
-        hashes[index] = _hash_row(bits[index])
+    for row in range(bits.shape[0]):
+        state = np.uint64(0x9E3779B97F4A7C15)
+        for column in range(bits.shape[1]):
+            value = bits[row, column]
+            # The number -0.0 equals 0.0.
+            if value == MINUS_ZERO:
+                value = np.uint64(0)
+            state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)
+            state ^= state >> np.uint64(29)
+        hashes[row] = state
     return hashes
 
 
 @compiled
 def _find(
-    reference: NDArray, hashes: NDArray, order: NDArray, rows: NDArray, bits: NDArray
-) -> NDArray:
+    reference: NDArray, hashes: NDArray, order: NDArray, rows: NDArray, wanted: NDArray,
+    places: NDArray,
+) -> NDArray:  # fmt: skip
+    """Compare rows with reference rows of the same hash; ``places`` are the first of these."""
     found = unset(rows.shape[0], np.int64)
     for row in range(rows.shape[0]):
         found[row] = UNKNOWN
-        wanted = _hash_row(bits[row])
-        # Find the first hash that is not smaller.
-        place = 0
-        stop = hashes.shape[0]
-        while place < stop:
-            middle = (place + stop) // 2
-            if hashes[middle] < wanted:
-                place = middle + 1
-            else:
-                stop = middle
-        while place < hashes.shape[0] and hashes[place] == wanted and found[row] == UNKNOWN:
-            if _are_equal(reference[order[place]], rows[row]):
+        place = places[row]
+        while place < hashes.shape[0] and hashes[place] == wanted[row] and found[row] == UNKNOWN:
+            equal = True
+            for column in range(rows.shape[1]):
+                equal &= reference[order[place], column] == rows[row, column]
+            if equal:
                 found[row] = order[place]
             place += 1
     return found
-
-
-@inner
-def _are_equal(row: NDArray, other: NDArray) -> bool:
-    column = 0
-    while column < row.shape[0] and row[column] == other[column]:
-        column += 1
-    return column == row.shape[0]

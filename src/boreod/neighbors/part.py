@@ -18,6 +18,8 @@ from boreod.neighbors.graph import (
     Copies,
     NeighborGraph,
     TrainingGraph,
+    end_in_ties,
+    keep_entries,
     leave_out,
     near_rows_together,
     turn_around,
@@ -75,10 +77,8 @@ class PartSearch:
         """Return the k nearest rows, and rows of the part that have a row within their radius."""
         depth = min(self._n_rows, depth_for(k, self._share))
         *lists, entries = self._backend.nearest_and_reverse(rows, depth, reach)
-        offsets, indices, distances = entries
-        inside = self.place[indices] >= 0
-        kept = np.append(0, np.cumsum(inside))[offsets]
-        reverse = kept, self.place[indices[inside]], distances[inside]
+        offsets, indices, of_part = keep_entries(entries, self.place[entries[1]] >= 0)
+        reverse = offsets, self.place[indices], of_part
         return *self._complete(rows, k, depth, (lists[0], lists[1])), reverse
 
     def _complete(
@@ -108,8 +108,9 @@ def part_of(
     k = ks[-1]
     # One extra neighbor shows whether a list ends in ties.
     one_more = min(k + 1, len(rows) - 1)
-    lists = training.distances[rows], training.indices[rows]
-    distances, indices, short = cut(*lists, search.place, one_more)
+    distances, indices, short = cut(
+        training.distances[rows], training.indices[rows], search.place, one_more
+    )
     if len(short):
         found = search.nearest(reference[short], one_more + 1)
         distances[short], indices[short] = leave_out(*found, short, one_more)
@@ -118,12 +119,12 @@ def part_of(
         reference, whole.metric, whole.dimension, ks, reverse_k, search, {ks: radii}
     )
     distinct, place = near_rows_together(copies or distinct_rows(reference), search)
-    complete = reverse_k > 0
-    if complete and one_more > k:
-        complete = not bool((distances[:, k] == distances[:, reverse_k - 1]).any())
+    ties = end_in_ties(distances, k, reverse_k)
     distances, indices = (np.ascontiguousarray(array[:, :k]) for array in (distances, indices))
-    inverse = turn_around(distances, indices, graph.reverse_radii) if complete else None
-    return TrainingGraph(graph, distances, indices, distinct, place, inverse)
+    result = TrainingGraph(graph, distances, indices, distinct, place)
+    if reverse_k > 0 and not ties:
+        result.inverse = turn_around(distances, indices, graph.reverse_radii)
+    return result
 
 
 @compiled

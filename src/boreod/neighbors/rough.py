@@ -304,7 +304,9 @@ def _measure(
     """Fill in reduced distances of chosen rows to the rows of a cell, and their errors E."""
     if use_products:
         if size < placed.shape[0]:
-            _gather(placed, chosen, size, gathered)
+            for place in range(size):
+                for column in range(placed.shape[1]):
+                    gathered[place, column] = placed[chosen[place], column]
         together = placed if size == placed.shape[0] else gathered[:size]
         float32_products(together, values, start, stop, FACTOR, tiles)
     for place in range(size):
@@ -312,13 +314,6 @@ def _measure(
         if not use_products or known[row, ERROR] < 0.0:
             known[row, ERROR] = plain_error
             distances_to_tile(values, start, stop, placed, row, d, metric, tiles, place)
-
-
-@inner
-def _gather(placed: NDArray, chosen: NDArray, size: int, gathered: NDArray) -> None:
-    for place in range(size):
-        for column in range(placed.shape[1]):
-            gathered[place, column] = placed[chosen[place], column]
 
 
 @inner
@@ -357,38 +352,31 @@ def _make_room(
     known: NDArray, counts: NDArray, candidates: NDArray, kept: NDArray, bits: NDArray,
     steps: NDArray, number: NDArray,
 ) -> None:  # fmt: skip
-    """Shorten lists of chosen rows that lack the room needed, or all if none is needed."""
+    """Shorten lists of chosen rows that lack the room needed, or all if none is needed.
+
+    Candidates that are too far are dropped. Ties may leave no room. Then only ``k`` candidates are
+    kept, which still give the bound.
+    """
     for place in range(size):
         row = chosen[place]
-        count = counts[row, COUNT]
-        if count >= k and (needed == 0 or count + needed > kept.shape[1]):
-            bound = np.float64(_bound_on(row, k, count, bits, steps, number)) * ROUNDED
-            known[row, BOUND], known[row, COMPLETE_TO] = bound, length(bound, metric) * extent
-            _tighten(row, needed, k, growth, bound, known, counts, candidates, kept)
-
-
-@inner
-def _tighten(
-    row: int, needed: int, k: int, growth: float, bound: float, known: NDArray, counts: NDArray,
-    candidates: NDArray, kept: NDArray,
-) -> None:  # fmt: skip
-    """Drop candidates that are too far, so that there is room for ``needed`` more.
-
-    Ties may leave no room. Then only ``k`` candidates are kept, which still give the bound.
-    """
-    count, stay = counts[row, COUNT], ZERO
-    farthest = (growth * growth * bound + 2.1 * growth * known[row, MET_ERROR]) * ROUNDED
-    limit = np.float32(farthest)
-    for place in range(count):
-        kept[row, stay], candidates[row, stay] = kept[row, place], candidates[row, place]
-        stay += kept[row, place] <= limit
-    if stay + needed > kept.shape[1]:
-        count, stay, counts[row, COMPLETE] = stay, ZERO, 0
-        for place in range(count):
-            if kept[row, place] <= bound and stay < k:
-                kept[row, stay], candidates[row, stay] = kept[row, place], candidates[row, place]
-                stay += 1
-    counts[row, COUNT] = stay
+        count, stay = counts[row, COUNT], ZERO
+        if count < k or (needed > 0 and count + needed <= kept.shape[1]):
+            continue
+        bound = np.float64(_bound_on(row, k, count, bits, steps, number)) * ROUNDED
+        known[row, BOUND], known[row, COMPLETE_TO] = bound, length(bound, metric) * extent
+        farthest = (growth * growth * bound + 2.1 * growth * known[row, MET_ERROR]) * ROUNDED
+        limit = np.float32(farthest)
+        for entry in range(count):
+            kept[row, stay], candidates[row, stay] = kept[row, entry], candidates[row, entry]
+            stay += kept[row, entry] <= limit
+        if stay + needed > kept.shape[1]:
+            count, stay, counts[row, COMPLETE] = stay, ZERO, 0
+            for entry in range(count):
+                if kept[row, entry] <= bound and stay < k:
+                    kept[row, stay] = kept[row, entry]
+                    candidates[row, stay] = candidates[row, entry]
+                    stay += 1
+        counts[row, COUNT] = stay
 
 
 @inner

@@ -131,11 +131,9 @@ _IN_EFFECT: ContextVar[MakeEngine] = ContextVar("boreod_engine", default=Threads
 
 def current_engine(n_jobs: int | None, verbose: bool) -> Engine:
     """Return the engine of the enclosing ``with``, or threads of this process."""
-    make = _IN_EFFECT.get()
-    if make is not Threads:
-        # A wrong ``n_jobs`` is an error, also for engines that do not read it.
-        count_threads(n_jobs)
-    return make(n_jobs, verbose)
+    # A wrong ``n_jobs`` is an error, also for engines that do not read it.
+    count_threads(n_jobs)
+    return _IN_EFFECT.get()(n_jobs, verbose)
 
 
 @contextmanager

@@ -248,7 +248,7 @@ def fit_view(
     ``everywhere`` holds all training rows. Their isolation is stored in the view.
     """
     points = everywhere.rows
-    known = everywhere if space.rows is None else everywhere.part(space.rows)
+    known = everywhere if space.rows is None else KnownRows(everywhere.rows[space.rows])
     folds = _deal(space.rows, plan, apart, random)
     share = 0.0 if folds is None else 1.0 / (folds.max() + 1)
     view, of_reference, lists = ScoredView.fit(known, space, plan, neighbors, engine, share)

@@ -16,7 +16,7 @@ import numpy as np
 
 from boreod.neighbors import Ks
 from boreod.scores import DETECTORS, SCORES, Score
-from boreod.scores.base import NO_KS, PlannedScore
+from boreod.scores.base import PlannedScore
 
 PAPER_KS: Ks = (1, *range(10, 101, 10))
 NAMES = (*SCORES, *DETECTORS)
@@ -72,7 +72,7 @@ def _check_distinct(requests: list[PlannedScore], detectors: list[tuple[str, Any
                 f"`scores` asks for {request.label!r} with different parameters, so the columns "
                 "could not be told apart. Name them: ('a name', score)."
             )
-    asked = [(label, NO_KS) for label, _ in detectors]
+    asked: list[tuple[str, Ks]] = [(label, ()) for label, _ in detectors]
     asked += [(request.label, request.ks) for request in requests]
     for label, ks in asked:
         if asked.count((label, ks)) > 1:
@@ -95,7 +95,7 @@ def _read_name(name: str, label: str | None) -> PlannedScore:
             f"`scores` must be names among {', '.join(NAMES)}, those of neighbors alone or with "
             f"a k as in 'lof_10'; got {name!r}."
         )
-    ks = (int(match[2]),) if match[2] else NO_KS
+    ks = (int(match[2]),) if match[2] else ()
     return PlannedScore(label or match[1], SCORES[match[1]](), ks)
 
 
@@ -140,7 +140,7 @@ def make_plan(
         missing = tuple(k for k in wanted if k not in possible)
         left_out += replace(request, ks=missing).column_names(view)
         if possible:
-            score = planned.setdefault(request.label, replace(request, ks=NO_KS))
+            score = planned.setdefault(request.label, replace(request, ks=()))
             score.ks = tuple(sorted({*score.ks, *possible}))
     return list(planned.values()), left_out
 

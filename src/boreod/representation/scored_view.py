@@ -93,7 +93,9 @@ class ScoredView:
 
         ``rows`` are ascending positions. Neighbor lists come from ``training``, not from a search.
         """
-        part = replace(self, known=self.known.part(rows), scores=_not_fitted(self.scores))
+        part = replace(
+            self, known=KnownRows(self.known.rows[rows]), scores=_not_fitted(self.scores)
+        )
         depths = _depths(self.scores, len(rows))
         lists = part_of(training, rows, *depths, part._copies())
         part.graph = lists.graph

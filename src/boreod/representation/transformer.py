@@ -207,7 +207,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         scores = [of_rows for _, of_rows in by_view]
         scores += [of_rows[:, np.newaxis] for _, of_rows in by_detector]
         if apart is not None:
-            first = everywhere.find_own()
+            first = everywhere.find(everywhere.rows)
             scores = [share_among_copies(of_rows, first) for of_rows in scores]
         raw = raw if self.passthrough else []
         columns = [*raw, *(name for view in views for name in view.column_names)]

@@ -22,8 +22,6 @@ SMALLEST_PARAMETER = 1e-100
 LARGEST_PARAMETER = 1e100
 # Values count as equal if they differ by at most this relative error, as rounding may cause.
 EQUAL = 1e-12
-NO_KS: Ks = ()
-Pair = tuple[NDArray, NDArray]
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ class PlannedScore:
     label: str
     # The type is Score, but this annotation would forbid the parameters of subclasses.
     definition: Any
-    ks: Ks = NO_KS
+    ks: Ks = ()
 
     def column_names(self, view: str) -> list[str]:
         """Return the names of the score's columns in a view."""

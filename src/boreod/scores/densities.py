@@ -39,9 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
-from boreod.neighbors import Block, Ks
-from boreod.scores.base import EQUAL, Described, Pair, Score, mean_over_neighbors
-from boreod.scores.knn import Entries, reverse_entries, sums_to
+from boreod.neighbors import Block, Ks, Reverse
+from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors
+from boreod.scores.knn import sums_to
 
 # A distance is at most this many bandwidths, so that its square is finite.
 LARGEST_DISTANCE = 1e150
@@ -80,15 +80,15 @@ class LDF(Score):
 
     def log_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of the kernel densities, up to a constant that cancels."""
-        lists = block.distances, block.indices
-        settings = float(block.dimension), self.bandwidth
-        log_radii = described[0].reference
-        return _log_density(lists, block.radii(ks), log_radii, np.array(ks), settings)
+        return _log_density(
+            block.distances, block.indices, block.radii(ks), described[0].reference, np.array(ks),
+            float(block.dimension), self.bandwidth,
+        )  # fmt: skip
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the bounded ratio of densities; rows with many copies have infinite density."""
-        own, reference = described[-1].own, described[-1].reference
-        ratios = _compare(own, reference, block.indices, np.array(ks))
+        last = described[-1]
+        ratios = _compare(last.own, last.reference, block.indices, np.array(ks))
         self.bound(ratios)
         ratios[np.isnan(ratios)] = IN_A_CLUMP
         return ratios
@@ -102,10 +102,9 @@ class LDF(Score):
 
 @compiled
 def _log_density(
-    lists: Pair, radii: NDArray, log_radii: NDArray, ks: NDArray, settings: tuple[float, float]
-) -> NDArray:
-    distances, indices = lists
-    dimension, bandwidth = settings
+    distances: NDArray, indices: NDArray, radii: NDArray, log_radii: NDArray, ks: NDArray,
+    dimension: float, bandwidth: float,
+) -> NDArray:  # fmt: skip
     result = unset((distances.shape[0], ks.shape[0]))
     terms = unset(ks[-1])
     for row in range(distances.shape[0]):
@@ -139,8 +138,9 @@ def _compare(own: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) ->
     result, terms = unset(own.shape), unset(ks[-1])
     for row in range(own.shape[0]):
         for column in range(ks.shape[0]):
-            neighbors = indices, row, ks[column]
-            result[row, column] = log_ratio(own[row, column], reference, column, *neighbors, terms)
+            result[row, column] = log_ratio(
+                own[row, column], reference, column, indices, row, ks[column], terms
+            )
     return result
 
 
@@ -205,8 +205,7 @@ class KDEOS(Score):
 
     def bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return kernel bandwidths, computed from all but the last of the k neighbors."""
-        sums = np.cumsum(block.distances[:, : ks[-1]], axis=1)
-        sums = np.ascontiguousarray(sums[:, [k - 2 for k in ks]])
+        sums = sums_to(block.distances, tuple(k - 1 for k in ks))
         return self.scale * (4.0 * np.pi) ** -0.1 * sums / np.array(ks)
 
     def log_bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
@@ -216,23 +215,23 @@ class KDEOS(Score):
 
     def log_kernel_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of kernel densities, up to the constant of the normal density."""
-        entries = reverse_entries(block)
-        bandwidths = described[0].reference
-        logs = described[1].own, described[1].reference
-        return _log_kernel_density(entries, block.radii(ks), bandwidths, logs, self.dimension)
+        return _log_kernel_density(
+            block.reverse, block.radii(ks), described[0].reference, described[1].own,
+            described[1].reference, self.dimension,
+        )  # fmt: skip
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the normal probability of the standardized difference."""
-        own, reference = described[-1].own, described[-1].reference
-        return _standardized(block.indices, own, reference, np.array(ks))
+        last = described[-1]
+        return _standardized(block.indices, last.own, last.reference, np.array(ks))
 
 
 @compiled
 def _log_kernel_density(
-    reverse: Entries, radii: NDArray, bandwidths: NDArray, log_bandwidths: Pair, dimension: float
-) -> NDArray:
+    reverse: Reverse, radii: NDArray, bandwidths: NDArray, own_logs: NDArray, logs: NDArray,
+    dimension: float,
+) -> NDArray:  # fmt: skip
     offsets, sources, distances = reverse
-    own_logs, logs = log_bandwidths
     # The logarithm of 1, minus the constant that is left out.
     log_of_one = 0.5 * math.log(2.0 * math.pi)
     m, n_ks = own_logs.shape
@@ -305,7 +304,9 @@ class LoOP(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return standard distances."""
-        return np.sqrt(sums_to(block.distances, np.array(ks), True) / np.array(ks))
+        with np.errstate(over="ignore"):
+            squares = np.square(block.distances[:, : ks[-1]])
+            return np.sqrt(sums_to(squares, ks) / np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return own standard distance / mean of the neighbors' - 1, or 0 if this is negative."""

@@ -50,8 +50,9 @@ class COF(Score):
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return average chaining distances."""
         among = block.distances_among(ks[-1])
-        bits = block.distances.view(np.int64), among.view(np.int64)
-        return _chaining_distance(*bits, np.array(ks))
+        return _chaining_distance(
+            block.distances.view(np.int64), among.view(np.int64), np.array(ks)
+        )
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return own chaining distance / mean chaining distance of the neighbors."""

@@ -18,18 +18,9 @@ Jin, Tung, Han, Wang: Ranking outliers using symmetric neighborhood relationship
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import ZERO, compiled, inner, unset
-from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Pair, Score
-
-# Reverse neighbors of a block: offsets, reference rows, and distances to them.
-Entries = tuple[NDArray, NDArray, NDArray]
-
-
-def reverse_entries(block: Block) -> Entries:
-    """Return the reverse neighbors of a block as kernels take them."""
-    reverse = block.reverse
-    return reverse.offsets, reverse.indices, reverse.distances
+from boreod.compiled import compiled, inner, unset
+from boreod.neighbors import Block, Ks, Reverse
+from boreod.scores.base import Described, Score
 
 
 class KNN(Score):
@@ -55,7 +46,7 @@ class KNNWeight(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return prefix sums of the sorted distances."""
-        return sums_to(block.distances, np.array(ks), False)
+        return sums_to(block.distances, ks)
 
 
 class ODIN(Score):
@@ -69,17 +60,12 @@ class ODIN(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Count reverse neighbors."""
-        return -_count(reverse_entries(block), block.radii(ks)) / np.array(ks)
+        return -_count(block.reverse, block.radii(ks)) / np.array(ks)
 
 
-@compiled
-def sums_to(distances: NDArray, ks: NDArray, squared: bool) -> NDArray:
-    """Return the sums of the first k distances, or of their squares, for every k."""
-    n_rows, n_ks = distances.shape[0], ks.shape[0]
-    result = unset((n_rows, n_ks))
-    for row in range(n_rows):
-        fill_sums(distances, row, ks, ZERO, n_ks, squared, result)
-    return result
+def sums_to(values: NDArray, ks: Ks) -> NDArray:
+    """Return the sums of the first k values of every row, one column per k."""
+    return np.cumsum(values[:, : ks[-1]], axis=1).take([k - 1 for k in ks], axis=1)
 
 
 @inner
@@ -97,7 +83,7 @@ def fill_sums(
 
 
 @compiled
-def _count(reverse: Entries, radii: NDArray) -> NDArray:
+def _count(reverse: Reverse, radii: NDArray) -> NDArray:
     offsets, indices, distances = reverse
     m = offsets.shape[0] - 1
     counts = np.zeros((m, radii.shape[1]))
@@ -121,13 +107,14 @@ class INFLO(Score):
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Compare the own k-distance with k-distances of neighbors and reverse neighbors."""
-        lists = block.distances, block.indices
-        return _influence(lists, reverse_entries(block), block.radii(ks), np.array(ks))
+        radii = block.radii(ks)
+        return _influence(block.distances, block.indices, block.reverse, radii, np.array(ks))
 
 
 @compiled
-def _influence(lists: Pair, reverse: Entries, radii: NDArray, ks: NDArray) -> NDArray:
-    distances, indices = lists
+def _influence(
+    distances: NDArray, indices: NDArray, reverse: Reverse, radii: NDArray, ks: NDArray
+) -> NDArray:
     offsets, sources, from_source = reverse
     m, n_ks = distances.shape[0], ks.shape[0]
     total, members, own = unset((m, n_ks)), unset((m, n_ks)), unset(n_ks)

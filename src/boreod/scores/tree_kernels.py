@@ -31,7 +31,7 @@ PackedTrees = tuple[NDArray, NDArray, tuple[NDArray, NDArray], NDArray]
 
 def narrow(table: NDArray) -> NDArray:
     """Return values as float32, as trees compare them; values out of range are clipped."""
-    return np.clip(table, -LARGEST_FLOAT32, LARGEST_FLOAT32).astype(np.float32)
+    return np.clip(table, -LARGEST_FLOAT32, LARGEST_FLOAT32).astype(np.float32, order="C")
 
 
 def pack(feature: NDArray, threshold: NDArray, right: NDArray) -> NDArray:
@@ -161,28 +161,22 @@ def contribute(
 ) -> NDArray:
     """Return Shapley values of weighted sums over trees: (rows, columns).
 
+    ``table`` and ``base`` are float32. A block of rows goes through one tree, then the next.
     ``most`` is an upper bound of the number of columns that the splits of one path read.
     """
     n_rows, n_columns = table.shape
     n_trees = starts.shape[0] - 1
     size = n_trees // multipliers.shape[1]
     result = np.zeros((n_rows, n_columns))
-    reference = unset(n_columns, np.float32)
-    part = unset((min(n_rows, BLOCK), n_columns), np.float32)
     decided = unset(n_columns, np.int8)
     splits = unset((most, 2), np.int64), unset((most, 3))
-    _narrow(base, reference)
     for column in range(n_columns):
         decided[column] = UNDECIDED
     for start in range(0, n_rows, BLOCK):
-        n_part = min(BLOCK, n_rows - start)
-        for row in range(n_part):
-            _narrow(table[start + row], part[row])
         for tree in range(n_trees):
-            for row in range(n_part):
-                weight = multipliers[start + row, tree // size]
-                out = result[start + row]
-                _share(part[row], reference, weight, starts[tree], nodes, decided, splits, out)
+            for row in range(start, min(start + BLOCK, n_rows)):
+                weight, out = multipliers[row, tree // size], result[row]
+                _share(table[row], base, weight, starts[tree], nodes, decided, splits, out)
     return result
 
 

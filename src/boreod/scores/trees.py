@@ -22,6 +22,7 @@ from boreod.scores.tree_kernels import (
     add_up_few,
     contribute,
     find_right,
+    narrow,
     pack,
 )
 
@@ -120,12 +121,10 @@ class Trees:
         base. ``multipliers`` are the weights of every group for every row: (rows, groups).
         """
         self._check_call(table, multipliers.shape[1])
-        rows, row, weights = (
-            np.ascontiguousarray(array, dtype=np.float64) for array in (table, base, multipliers)
-        )
+        weights = np.ascontiguousarray(multipliers, dtype=np.float64)
         nodes = self.feature, self.threshold, self._found[0], self.value
         most = min(table.shape[1], int(self.depths.max())) + 1
-        return contribute(rows, row, weights, self.starts, nodes, most)
+        return contribute(narrow(table), narrow(base), weights, self.starts, nodes, most)
 
     def keep_per_group(self, n_groups: int, n: int) -> "Trees":
         """Return the first ``n`` trees of every group."""
