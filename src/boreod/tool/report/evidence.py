@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import Detector
 from boreod.ensemble.calibration import count_as_inliers, expit
@@ -198,12 +197,11 @@ def gather(
     """Judge rows by a model, out of bag where the model has learned from them."""
     if not isinstance(model, Detector):
         raise TypeError(f"`model` must be a fitted Detector or BORE; got {shorten(model)}.")
-    check_is_fitted(model)
-    trained = model.oob_.labels
     with warnings.catch_warnings():
         # The table of a report may have no column names.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         rows = prepare(model, table)
+        trained = model.oob_.labels
         places = model.record_.learned_rows.find(rows)
         same_rows = np.array_equal(places, np.arange(len(trained)))
         if same_rows:
