@@ -1,6 +1,6 @@
 """Documents: sections that become Markdown, or one HTML page that needs no other file.
 
-The classes of blocks come first, then both writers. The style of pages is in ``page.css``.
+Facts, bars and rows of figures are for pages only. The style of pages is in ``page.css``.
 """
 
 import re
@@ -43,13 +43,6 @@ class Facts:
 
     items: Sequence[tuple[str, str, str]]
 
-    def to_markdown(self) -> str:
-        """Return a list."""
-        return "\n".join(
-            f"- {what}: **{number}**" + (f" ({remark})" if remark else "")
-            for number, what, remark in self.items
-        )
-
     def to_html(self, _: Iterator[int]) -> str:
         """Return a list of meanings and numbers."""
         items = [
@@ -69,10 +62,6 @@ class Bars:
     """
 
     items: Sequence[tuple[str, str, float]]
-
-    def to_markdown(self) -> str:
-        """Return texts and amounts."""
-        return ", ".join(f"{what} {amount}" for what, amount, _ in self.items)
 
     def to_html(self) -> str:
         """Return texts and amounts, each with its bar."""
@@ -177,10 +166,6 @@ class Row:
 
     figures: Sequence[Figure]
 
-    def to_markdown(self) -> str:
-        """Return the figures below each other."""
-        return "\n\n".join(figure.to_markdown() for figure in self.figures)
-
     def to_html(self, numbers: Iterator[int]) -> str:
         """Return the figures side by side."""
         return f'<div class="row">{"".join(f.to_html(numbers) for f in self.figures)}</div>'
@@ -209,14 +194,16 @@ def to_markdown(section: Section, level: int = 2) -> str:
     Twelve sets.
     <BLANKLINE>
     """
-    texts = [f"{'#' * level} {section.title}", *(b.to_markdown() for b in section.blocks)]
+    texts = [f"{'#' * level} {section.title}"]
+    for block in section.blocks:
+        assert isinstance(block, Paragraph | Table | Figure), "this block is for pages only"
+        texts.append(block.to_markdown())
     parts = [to_markdown(part, level + 1) for part in section.parts]
     return "\n\n".join(texts) + "\n" + "".join("\n" + part for part in parts)
 
 
 def _markdown_cell(cell: str | Bars) -> str:
-    shown = cell.to_markdown() if isinstance(cell, Bars) else cell
-    return shown.replace("|", "\\|").replace("\n", " ")
+    return str(cell).replace("|", "\\|").replace("\n", " ")
 
 
 def to_page(title: str, sections: list[Section]) -> str:

@@ -22,7 +22,7 @@ def small_model(**parameters):
 
 
 def make_page(model, rows, codes, title="A page"):
-    return make_report(gather(model, rows, codes), title)
+    return make_report(gather(model, rows, codes), title, Workload())
 
 
 @pytest.fixture(scope="session")

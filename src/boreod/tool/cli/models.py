@@ -23,7 +23,13 @@ FEW_COLUMNS = 20
 @options.reads_table
 def fit(
     table: options.Table,
-    label: options.MaybeLabel = None,
+    label: Annotated[
+        str | None,
+        Option(
+            help="Column of labels; empty cells are unlabelled. Without it rows are ranked by a "
+            "consensus of scores."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help="Model file to write; by default TABLE.boreod here."),
@@ -31,7 +37,9 @@ def fit(
     outlier_label: options.OutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
-    method: options.Method = "detector",
+    method: Annotated[
+        str, Option(help="Method: detector, or bore for the method of the paper.")
+    ] = "detector",
     ids: options.Ids = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
@@ -286,8 +294,7 @@ def print_columns(facts: dict[str, Any]) -> None:
     if any(bags):
         columns["bags"] = bags
         words.append("bags that want it")
-    text = f"Columns in use: {len(found)}. {'; '.join(words)}"
-    typer.echo(f"\n{text.rstrip()}")
+    typer.echo(f"\nColumns in use: {len(found)}. {'; '.join(words)}".rstrip())
     _print_folded(list(columns), [list(line) for line in zip(*columns.values(), strict=True)])
 
 

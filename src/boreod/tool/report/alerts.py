@@ -203,8 +203,7 @@ def cost_of(
     """
     share = line.outliers / max(among or evidence.n_known, 1.0)
     missed = 1.0 - line.caught / line.outliers if line.outliers else 0.0
-    each = workload.cost_alert * line.share + workload.cost_miss * share * missed
-    return workload.rows * each
+    return workload.rows * (workload.cost_alert * line.share + workload.cost_miss * share * missed)
 
 
 def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:

@@ -152,7 +152,7 @@ def write_report(
 def make_report(
     evidence: Evidence,
     title: str,
-    workload: Workload | None = None,
+    workload: Workload,
     previous: quality.Previous | None = None,
     seed: int = 0,
     verbose: bool = False,
@@ -166,7 +166,7 @@ def make_report(
     title
         Title of the page.
     workload
-        Rows and alerts of a day, and what mistakes cost; None for alerts per 1000 rows.
+        Rows and alerts of a day, and what mistakes cost.
     previous
         Another model to put beside this one, judged on the same rows.
     seed
@@ -176,7 +176,7 @@ def make_report(
     """
     sections = []
     with TemporaryDirectory() as folder, Progress("report", 13, verbose) as progress:
-        for section in _write(evidence, workload or Workload(), previous, Path(folder), seed):
+        for section in _write(evidence, workload, previous, Path(folder), seed):
             sections.append(section)
             progress.advance()
         return to_page(title, sections)
