@@ -15,7 +15,7 @@ from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, prin
 
 # The largest number of lines of a table on a screen.
 MAX_LINES = 40
-# Up to so many columns, each has a line of its own.
+# With at most this many columns, each column has its own line.
 FEW_COLUMNS = 20
 
 

@@ -301,5 +301,5 @@ def _do_everything_once() -> None:
             bore = BORE(columns, how, n_estimators=2, random_state=0)
             bore.fit(rows, labels).within(20, costs="complexity:additive")
             use(bore)
-        # The float32 pass has no space to note so many ties, so another kernel is called.
+        # The float32 pass has no space for 2000 ties, so another kernel is called.
         make_backend("brute", np.zeros((2000, 2)), 0, 2).nearest(np.ones((1, 2)), 2)

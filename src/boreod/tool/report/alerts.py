@@ -27,7 +27,7 @@ class Workload:
         Number of alerts in a day, or in a table like the given one if ``rows_per_day`` is None.
         None to use the model's threshold.
     cost_miss, cost_alert
-        Cost of an outlier that nobody looks at, and of looking at a row; both or none.
+        Cost of an outlier that nobody looks at, and cost of looking at a row. Give both or neither.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The most suspicious rows, those unlike all training rows, and a map of rows."""
+"""The most suspicious rows, the rows unlike all training rows, and a map of rows."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The parts of a table that is scored, and the temporary storage of their scores.
+"""The parts of a table that is scored, and the temporary storage of scores.
 
 Any table can be a single part, which this process reads from beginning to end. A Parquet file, or
 a folder of Parquet files, can also be split into chunks that any worker of an engine can read.
@@ -33,7 +33,7 @@ from boreod.tool.scoring.scoring import ScoreOptions, Scoring
 
 TEMPORARY = "The temporary file of scores"
 MAX_CHUNK_ROWS = 200_000
-# A table of many batches has at least so many chunks, so that many workers have work.
+# A table of many batches has at least this many chunks, which keeps many workers busy.
 MIN_CHUNKS = 64
 
 
@@ -173,9 +173,8 @@ def check_chunks(
         )
     found = locations.find_format(source, given.get("format"))
     place = locations.find_place(source)
-    is_known = found == "parquet" or locations.is_address(source)
-    is_other = found not in (None, "parquet")
-    if source == locations.STANDARD or is_other or not (is_known or place.is_folder):
+    may_be = found is None and (locations.is_address(source) or place.is_folder)
+    if source == locations.STANDARD or not (found == "parquet" or may_be):
         remedy = "use threads" if folder is None else "name a file for the scores (-o scored.csv)"
         raise TableError(
             "Only Parquet files and folders of them are scored in chunks, for a folder of scores "
@@ -261,7 +260,7 @@ Store = FileStore | FolderStore
 def temporary_file(output: str) -> Iterator[FileStore]:
     """Give a store in a temporary file, on the disk of the output.
 
-    Where the system allows it, the file has no name, so it is gone however the process ends.
+    If the system allows it, the file has no name, so nothing is left when the process is killed.
     """
     folder = None if output == locations.STANDARD else os.path.dirname(os.path.realpath(output))
     with writing(TEMPORARY):

@@ -68,8 +68,8 @@ class ScoreOptions:
 class Scoring:
     """A model, and the options for scoring rows with it.
 
-    ``carry`` is empty for row numbers, and None for all columns. ``alerts`` is the requested number
-    of alerts in this table, if any.
+    ``carry`` holds the columns to copy; if it is empty, rows are numbered, and if it is None, all
+    columns are copied. ``alerts`` is the requested number of alerts in this table, if any.
     """
 
     model: Predictor
@@ -95,7 +95,7 @@ class Scoring:
 
     @property
     def columns(self) -> list[str] | None:
-        """Columns of the table that have to be read; None for all."""
+        """Columns of the table that have to be read; None if all columns are needed."""
         needed = columns_to_read(self.model.preparation_)
         if self.carry is None or needed is None:
             return None

@@ -225,7 +225,7 @@ def check_table(
 
 
 def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> Iterator[Finding]:
-    # If a number of alerts was asked for, there is no need to check how many there are.
+    # A requested number of alerts is not checked.
     threshold = scoring.threshold if scoring.alerts is None else None
     return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.knows_novelty)
 
