@@ -13,7 +13,6 @@ from pathlib import Path
 REFERENCES = re.compile(r'(\bid="|href="#|url\(#)')
 UNITS = re.compile(r"(?<=\d) (?=%|[nµm]?s\b)")
 STYLE = Path(__file__).with_name("page.css")
-MARKED = ' class="marked"'
 METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 
 
@@ -111,7 +110,7 @@ class Table:
         for number, cells in enumerate(self.rows):
             marked = all((number, column) in self.bold for column in range(last + 1))
             shown = "".join(self._cell(number, *cell) for cell in enumerate(cells))
-            rows.append(f"<tr{MARKED if marked else ''}>{shown}</tr>")
+            rows.append(('<tr class="marked">' if marked else "<tr>") + shown + "</tr>")
         caption = f'<p class="caption" aria-hidden="true">{label}</p>\n' if self.caption else ""
         return (
             f'<div class="table{" stacked" if stacked else ""}">\n{caption}'

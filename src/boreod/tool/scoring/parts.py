@@ -173,8 +173,9 @@ def check_chunks(
         )
     found = locations.find_format(source, given.get("format"))
     place = locations.find_place(source)
-    may_be = found is None and (locations.is_address(source) or place.is_folder)
-    if source == locations.STANDARD or not (found == "parquet" or may_be):
+    is_known = found == "parquet" or locations.is_address(source)
+    is_other = found not in (None, "parquet")
+    if source == locations.STANDARD or is_other or not (is_known or place.is_folder):
         remedy = "use threads" if folder is None else "name a file for the scores (-o scored.csv)"
         raise TableError(
             "Only Parquet files and folders of them are scored in chunks, for a folder of scores "
