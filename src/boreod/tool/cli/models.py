@@ -251,9 +251,8 @@ def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) 
 def print_training(facts: dict[str, Any]) -> None:
     """Print the training rows of a model, its heads, and its out-of-bag quality."""
     training = facts["training"]
-    source = cell(facts["source"] or "a table")
     typer.echo(
-        f"Trained on {source}: {count_of(training['rows'], 'row')}, "
+        f"Trained on {cell(facts['source'] or 'a table')}: {count_of(training['rows'], 'row')}, "
         f"{count_of(training['outliers'], 'outlier')}, {count_of(training['inliers'], 'inlier')}, "
         f"{training['unlabelled']:,} unlabelled."
     )
