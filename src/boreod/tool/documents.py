@@ -1,6 +1,6 @@
 """Documents: sections that become Markdown, or one HTML page that needs no other file.
 
-The classes of blocks come first, then both writers. The style of pages is in ``page.css``.
+Facts, bars and rows of figures are for pages only. The style of pages is in ``page.css``.
 """
 
 import re
@@ -23,6 +23,15 @@ class Paragraph:
     text: str
     leads: bool = False
 
+    def to_markdown(self) -> str:
+        """Return the text."""
+        return self.text
+
+    def to_html(self, _: Iterator[int]) -> str:
+        """Return a paragraph."""
+        mark = ' class="lead"' if self.leads else ""
+        return f"<p{mark}>{_text(self.text)}</p>"
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -32,6 +41,15 @@ class Facts:
     """
 
     items: Sequence[tuple[str, str, str]]
+
+    def to_html(self, _: Iterator[int]) -> str:
+        """Return a list of meanings and numbers."""
+        items = [
+            f'<div><dt>{_text(what)}</dt><dd class="number">{_text(number)}</dd>'
+            + (f'<dd class="remark">{_text(remark)}</dd></div>' if remark else "</div>")
+            for number, what, remark in self.items
+        ]
+        return '<dl class="facts">\n' + "\n".join(items) + "</dl>"
 
 
 @dataclass(frozen=True)
@@ -44,10 +62,19 @@ class Bars:
 
     items: Sequence[tuple[str, str, float]]
 
+    def to_html(self) -> str:
+        """Return texts and amounts, each with its bar."""
+        return "".join(
+            f'\n<span class="bar {"up" if length > 0 else "down"}" '
+            f'style="--size: {round(100 * min(abs(length), 1.0))}%">'
+            f"{_text(what)} <b>{_text(amount)}</b></span> "
+            for what, amount, length in self.items
+        )
+
 
 @dataclass(frozen=True)
 class Table:
-    """A table. Its first column is text, and the others are numbers.
+    """A table. Its first column is text, and the other columns are numbers.
 
     ``bold`` holds row and column of every cell that stands out. ``texts`` are further columns of
     text, which may be wrapped.
@@ -58,6 +85,52 @@ class Table:
     bold: frozenset[tuple[int, int]] = frozenset()
     caption: str = ""
     texts: frozenset[int] = frozenset()
+
+    def to_markdown(self) -> str:
+        """Return a table below its caption."""
+        rule = ["--:" if n and n not in self.texts else "---" for n in range(len(self.header))]
+        lines = [[_markdown_cell(name) for name in self.header], rule]
+        for number, cells in enumerate(self.rows):
+            marks = ["**" if (number, column) in self.bold else "" for column in range(len(cells))]
+            pairs = zip(marks, cells, strict=True)
+            lines.append([f"{mark}{_markdown_cell(cell)}{mark}" for mark, cell in pairs])
+        body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return f"*{self.caption}*\n\n{body}" if self.caption else body
+
+    def to_html(self, _: Iterator[int]) -> str:
+        """Return a table; a phone shows bars below the other cells of their row."""
+        label = _text(self.caption or "Table")
+        last = len(self.header) - 1
+        stacked = any(isinstance(cell, Bars) for row in self.rows for cell in row)
+        header = [
+            f'<th scope="col"{self._class(column, stacked and column == last)}>{_text(name)}</th>'
+            for column, name in enumerate(self.header)
+        ]
+        rows = []
+        for number, cells in enumerate(self.rows):
+            marked = all((number, column) in self.bold for column in range(last + 1))
+            shown = "".join(self._cell(number, *cell) for cell in enumerate(cells))
+            rows.append(('<tr class="marked">' if marked else "<tr>") + shown + "</tr>")
+        caption = f'<p class="caption" aria-hidden="true">{label}</p>\n' if self.caption else ""
+        return (
+            f'<div class="table{" stacked" if stacked else ""}">\n{caption}'
+            f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">\n'
+            f'<table aria-label="{label}">\n<thead><tr>{"".join(header)}</tr></thead>\n'
+            "<tbody>" + "\n".join(rows) + "\n</tbody></table></div></div>"
+        )
+
+    def _class(self, column: int, bars: bool) -> str:
+        if column not in self.texts:
+            return ""
+        return ' class="text bars"' if bars else ' class="text"'
+
+    def _cell(self, row: int, column: int, cell: str | Bars) -> str:
+        if isinstance(cell, Bars):
+            return f"<td{self._class(column, True)}>{cell.to_html()}</td>"
+        shown = f"<b>{_text(cell)}</b>" if (row, column) in self.bold else _text(cell)
+        if column == 0:
+            return f'<th scope="row">{shown}</th>'
+        return f"<td{self._class(column, False)}>{shown}</td>"
 
 
 @dataclass(frozen=True)
@@ -70,12 +143,31 @@ class Figure:
     path: Path
     caption: str
 
+    def to_markdown(self) -> str:
+        """Return a link to the picture above its caption."""
+        return f"![{self.caption}]({self.path.name})\n\n*{self.caption}*"
+
+    def to_html(self, numbers: Iterator[int]) -> str:
+        """Return the picture. Its number makes the names of its parts unique on a page."""
+        caption = _text(self.caption)
+        svg = self.path.read_text(encoding="utf-8")
+        svg = METADATA.sub("", svg[svg.index("<svg") :])
+        svg = REFERENCES.sub(rf"\g<1>f{next(numbers)}-", svg)
+        return (
+            f'<figure role="img" aria-label="{caption}">{svg}\n'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
+
 
 @dataclass(frozen=True)
 class Row:
     """Figures that stand side by side where there is space, and else below each other."""
 
     figures: Sequence[Figure]
+
+    def to_html(self, numbers: Iterator[int]) -> str:
+        """Return the figures side by side."""
+        return f'<div class="row">{"".join(f.to_html(numbers) for f in self.figures)}</div>'
 
 
 Block = Paragraph | Facts | Table | Figure | Row
@@ -101,45 +193,16 @@ def to_markdown(section: Section, level: int = 2) -> str:
     Twelve sets.
     <BLANKLINE>
     """
-    texts = [
-        f"{'#' * level} {section.title}",
-        *(_markdown_block(block) for block in section.blocks),
-    ]
+    texts = [f"{'#' * level} {section.title}"]
+    for block in section.blocks:
+        assert isinstance(block, Paragraph | Table | Figure), "this block is for pages only"
+        texts.append(block.to_markdown())
     parts = [to_markdown(part, level + 1) for part in section.parts]
     return "\n\n".join(texts) + "\n" + "".join("\n" + part for part in parts)
 
 
-def _markdown_block(block: Block) -> str:
-    if isinstance(block, Table):
-        return _markdown_table(block)
-    if isinstance(block, Facts):
-        return "\n".join(
-            f"- {what}: **{number}**" + (f" ({remark})" if remark else "")
-            for number, what, remark in block.items
-        )
-    if isinstance(block, Row):
-        return "\n\n".join(_markdown_block(figure) for figure in block.figures)
-    if isinstance(block, Figure):
-        return f"![{block.caption}]({block.path.name})\n\n*{block.caption}*"
-    return block.text
-
-
-def _markdown_table(table: Table) -> str:
-    rule = ["--:" if n and n not in table.texts else "---" for n in range(len(table.header))]
-    rows = [
-        [f"**{_markdown_cell(cell)}**" if (number, column) in table.bold else _markdown_cell(cell)
-         for column, cell in enumerate(cells)]
-        for number, cells in enumerate(table.rows)
-    ]  # fmt: skip
-    lines = [[_markdown_cell(name) for name in table.header], rule, *rows]
-    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"*{table.caption}*\n\n{body}" if table.caption else body
-
-
 def _markdown_cell(cell: str | Bars) -> str:
-    if isinstance(cell, Bars):
-        cell = ", ".join(f"{what} {amount}" for what, amount, _ in cell.items)
-    return cell.replace("|", "\\|").replace("\n", " ")
+    return str(cell).replace("|", "\\|").replace("\n", " ")
 
 
 def to_page(title: str, sections: list[Section]) -> str:
@@ -181,85 +244,6 @@ def _text(value: str) -> str:
 def _section(section: Section, figures: Iterator[int], level: int, mark: str = "") -> str:
     """Return a section and its parts; ``figures`` numbers the figures of the page."""
     texts = [f"<h{level}{mark}>{_text(section.title)}</h{level}>"]
-    texts += [_block(block, figures) for block in section.blocks]
+    texts += [block.to_html(figures) for block in section.blocks]
     texts += [_section(part, figures, level + 1) for part in section.parts]
     return "\n".join(texts)
-
-
-def _block(block: Block, figures: Iterator[int]) -> str:
-    if isinstance(block, Table):
-        return _table(block)
-    if isinstance(block, Facts):
-        return _facts(block)
-    if isinstance(block, Figure):
-        return _figure(block, next(figures))
-    if isinstance(block, Row):
-        shown = [_figure(figure, next(figures)) for figure in block.figures]
-        return f'<div class="row">{"".join(shown)}</div>'
-    start = '<p class="lead">' if block.leads else "<p>"
-    return f"{start}{_text(block.text)}</p>"
-
-
-def _figure(figure: Figure, number: int) -> str:
-    """Return a picture. Its number makes the names of its parts unique on a page."""
-    caption = _text(figure.caption)
-    svg = figure.path.read_text(encoding="utf-8")
-    svg = METADATA.sub("", svg[svg.index("<svg") :])
-    svg = REFERENCES.sub(rf"\g<1>f{number}-", svg)
-    return (
-        f'<figure role="img" aria-label="{caption}">{svg}\n'
-        f"<figcaption>{caption}</figcaption></figure>"
-    )
-
-
-def _facts(facts: Facts) -> str:
-    items = [
-        f'<div><dt>{_text(what)}</dt><dd class="number">{_text(number)}</dd>'
-        + (f'<dd class="remark">{_text(remark)}</dd></div>' if remark else "</div>")
-        for number, what, remark in facts.items
-    ]
-    return '<dl class="facts">\n' + "\n".join(items) + "</dl>"
-
-
-def _table(table: Table) -> str:
-    """Return a table; a phone shows bars below the other cells of their row."""
-    label = _text(table.caption or "Table")
-    last = len(table.header) - 1
-    stacked = any(isinstance(cell, Bars) for row in table.rows for cell in row)
-    header = [
-        f'<th scope="col"{_class(table, column, stacked and column == last)}>{_text(name)}</th>'
-        for column, name in enumerate(table.header)
-    ]
-    rows = []
-    for number, cells in enumerate(table.rows):
-        bold = [(number, column) in table.bold for column in range(last + 1)]
-        shown = [_cell(table, *cell) for cell in zip(range(last + 1), cells, bold, strict=True)]
-        rows.append(('<tr class="marked">' if all(bold) else "<tr>") + "".join(shown) + "</tr>")
-    caption = f'<p class="caption" aria-hidden="true">{label}</p>\n' if table.caption else ""
-    return (
-        f'<div class="table{" stacked" if stacked else ""}">\n{caption}'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">\n'
-        f'<table aria-label="{label}">\n<thead><tr>{"".join(header)}</tr></thead>\n'
-        "<tbody>" + "\n".join(rows) + "\n</tbody></table></div></div>"
-    )
-
-
-def _class(table: Table, column: int, bars: bool) -> str:
-    if column not in table.texts:
-        return ""
-    return ' class="text bars"' if bars else ' class="text"'
-
-
-def _cell(table: Table, column: int, cell: str | Bars, bold: bool) -> str:
-    if isinstance(cell, Bars):
-        shown = "".join(
-            f'\n<span class="bar {"up" if length > 0 else "down"}" '
-            f'style="--size: {round(100 * min(abs(length), 1.0))}%">'
-            f"{_text(what)} <b>{_text(amount)}</b></span> "
-            for what, amount, length in cell.items
-        )
-    else:
-        shown = f"<b>{_text(cell)}</b>" if bold else _text(cell)
-    if column == 0:
-        return f'<th scope="row">{shown}</th>'
-    return f"<td{_class(table, column, isinstance(cell, Bars))}>{shown}</td>"

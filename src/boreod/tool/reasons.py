@@ -32,7 +32,10 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 
 
 class Reason(NamedTuple):
-    """A sentence, its topic, and what the topic added to the log-odds; None for a plain fact."""
+    """A sentence, its topic, and what the topic added to the log-odds.
+
+    The contribution of a sentence about novelty or a known case is None.
+    """
 
     text: str
     about: str

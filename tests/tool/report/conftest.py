@@ -1,5 +1,6 @@
 """Two pages that all tests look at: numbers without a budget, and payments with one."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,6 @@ from boreod.paper.datasets import load
 from boreod.tables import read_label_column
 from boreod.tool.report.alerts import Workload
 from boreod.tool.report.evidence import Times, gather
-from boreod.tool.report.quality import Previous
 from boreod.tool.report.writing import make_report
 
 
@@ -22,7 +22,7 @@ def small_model(**parameters):
 
 
 def make_page(model, rows, codes, title="A page"):
-    return make_report(gather(model, rows, codes), title)
+    return make_report(gather(model, rows, codes), title, Workload())
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +49,7 @@ def payments():
     days[0] = np.datetime64("NaT")
     evidence = gather(model, table, codes, table["id"].to_pylist(), Times("day", days))
     old = small_model().fit(evidence.rows[:, 1:], codes)
-    previous = Previous("old", gather(old, evidence.rows[:, 1:], codes))
+    previous = replace(gather(old, evidence.rows[:, 1:], codes), name="old")
     workload = Workload(10_000, cost_miss=500, cost_alert=10)
     page = make_report(evidence, "Payments", workload, previous)
     return SimpleNamespace(model=model, rows=table, codes=codes, curve=curve, page=page)

@@ -18,7 +18,6 @@ from boreod.tool.report.alerts import (
 )
 from boreod.tool.report.evidence import Times, gather
 from boreod.tool.report.quality import (
-    Previous,
     compare_previous,
     describe_ranking,
     draw_curves,
@@ -203,5 +202,5 @@ def test_the_previous_model_is_not_judged_by_what_it_knows(wdbc, evidence):
     np.testing.assert_array_equal(seen.probabilities[half], old.oob_proba_)
     other = old.predict_proba(wdbc.rows[~half])[:, 1]
     np.testing.assert_allclose(seen.probabilities[~half], other)
-    text = str(compare_previous(evidence, Previous("old", seen), Workload()))
+    text = str(compare_previous(evidence, replace(seen, name="old"), Workload()))
     assert "by its predictions on others" in text

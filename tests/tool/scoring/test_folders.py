@@ -13,7 +13,7 @@ from boreod.parallel import Engine, Threads, dask, use_engine
 from boreod.tables import TableError, read_table
 from boreod.tool.scoring import parts, writing
 from boreod.tool.scoring import scoring as scoring_module
-from boreod.tool.scoring.scoring import Scoring
+from boreod.tool.scoring.scoring import ScoreOptions, Scoring
 from tool.scoring.payment_folders import (
     FILES,
     assert_same_scores,
@@ -128,7 +128,7 @@ def test_folders_that_are_called_like_values(model, new, tmp_path):
 
 def test_a_model_of_this_session_leaves_its_training_behind(new, source, tmp_path):
     fitted = small_model(n_jobs=2)
-    scoring = Scoring(fitted, fitted.preparation_.ids_, 1)
+    scoring = Scoring(fitted, fitted.preparation_.ids_, ScoreOptions(reasons=1))
     small = pickle.dumps(scoring.without_training(1))
     assert len(small) < 0.7 * len(pickle.dumps(scoring))
     again = pickle.loads(small)

@@ -28,7 +28,7 @@ from boreod.text import count_of
 
 # The largest number of notes that are printed.
 MAX_NOTES = 20
-# So many lines, or more, are printed as one if they differ only in their names.
+# At least this many adjacent lines are printed as one line if only their names differ.
 MIN_FOLDED = 4
 # Not all systems have SIGPIPE, whose number is 13.
 BROKEN_PIPE = 128 + 13
@@ -40,7 +40,7 @@ def main() -> None:
     """Run the command line. Characters that the terminal does not have are replaced."""
     # A service that is stopped leaves as little behind as a user who presses Ctrl-C.
     signal.signal(signal.SIGTERM, _Stop.interrupt)
-    # A process in the background ignores Ctrl-C, and still does so here.
+    # A process in the background ignores Ctrl-C. This handler does not change that.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _Stop.interrupt)
     # Writing to a closed output must fail, as on a full disk.
@@ -66,11 +66,11 @@ def main() -> None:
         _Stop.announce()
         code = 128 + _Stop.number
     for stream in (sys.stdout, sys.stderr):
-        # There may be no streams.
+        # A program without a terminal may have no streams.
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
     # A thread of pyarrow may still be reading ahead from a pipe. Nothing can stop it. If it
-    # returns while the interpreter ends, Python aborts: in one of ten runs after Ctrl-C.
+    # returns while the interpreter ends, Python aborts. This happened in 10 % of runs after Ctrl-C.
     os._exit(code if isinstance(code, int) else 1)
 
 

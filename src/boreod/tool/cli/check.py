@@ -13,7 +13,7 @@ from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_tabl
 
 # The exit code of `boreod check` if there is a difference.
 FOUND = 3
-# The fields of `boreod.tool.Limits`, in their order.
+# The fields of `boreod.tool.Limits`, in the same order.
 LIMITS: options.OptionTable = {
     "max_missing": (
         float, 0.05, "Largest share of missing values in a column, above that of training.", 0, 1
@@ -159,7 +159,7 @@ def _labels_option(
 ) -> dict[str, Any]:
     """Return the option of ``boreod.tables.open_table`` for labels that judge a model.
 
-    Names that are not given are those of the model's fit.
+    A name that is not given is taken from the fit of the model.
     """
     from boreod.tables.preparing.labels import label_options
 

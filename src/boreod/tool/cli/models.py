@@ -15,7 +15,7 @@ from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, prin
 
 # The largest number of lines of a table on a screen.
 MAX_LINES = 40
-# Up to so many columns, each has a line of its own.
+# With at most this many columns, each column has its own line.
 FEW_COLUMNS = 20
 
 
@@ -23,7 +23,13 @@ FEW_COLUMNS = 20
 @options.reads_table
 def fit(
     table: options.Table,
-    label: options.MaybeLabel = None,
+    label: Annotated[
+        str | None,
+        Option(
+            help="Column of labels; empty cells are unlabelled. Without it rows are ranked by a "
+            "consensus of scores."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help="Model file to write; by default TABLE.boreod here."),
@@ -31,7 +37,9 @@ def fit(
     outlier_label: options.OutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
-    method: options.Method = "detector",
+    method: Annotated[
+        str, Option(help="Method: detector, or bore for the method of the paper.")
+    ] = "detector",
     ids: options.Ids = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
@@ -243,9 +251,8 @@ def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) 
 def print_training(facts: dict[str, Any]) -> None:
     """Print the training rows of a model, its heads, and its out-of-bag quality."""
     training = facts["training"]
-    source = cell(facts["source"] or "a table")
     typer.echo(
-        f"Trained on {source}: {count_of(training['rows'], 'row')}, "
+        f"Trained on {cell(facts['source'] or 'a table')}: {count_of(training['rows'], 'row')}, "
         f"{count_of(training['outliers'], 'outlier')}, {count_of(training['inliers'], 'inlier')}, "
         f"{training['unlabelled']:,} unlabelled."
     )
@@ -286,8 +293,7 @@ def print_columns(facts: dict[str, Any]) -> None:
     if any(bags):
         columns["bags"] = bags
         words.append("bags that want it")
-    text = f"Columns in use: {len(found)}. {'; '.join(words)}"
-    typer.echo(f"\n{text.rstrip()}")
+    typer.echo(f"\nColumns in use: {len(found)}. {'; '.join(words)}".rstrip())
     _print_folded(list(columns), [list(line) for line in zip(*columns.values(), strict=True)])
 
 

@@ -24,14 +24,6 @@ else:
     ]
 ModelFile = Annotated[Path, Argument(help="Model file that `boreod fit` wrote.", metavar="MODEL")]
 Label = Annotated[str, Option(help="Column of labels; empty cells are unlabelled.")]
-MaybeLabel = Annotated[
-    str | None,
-    Option(
-        help="Column of labels; empty cells are unlabelled. Without it rows are ranked by a "
-        "consensus of scores."
-    ),
-]
-Method = Annotated[str, Option(help="Method: detector, or bore for the method of the paper.")]
 OutlierLabel = Annotated[str | None, Option(help="Label of outliers; by default 1, true or yes.")]
 OtherOutlierLabel = Annotated[
     str | None, Option(help="Label of outliers; by default that of the fit.")

@@ -41,9 +41,9 @@ class Curve:
     quality
         The AUC or the average precision.
     interval
-        Bootstrap interval of the quality, None if there is none.
+        Bootstrap interval of the quality; None if it was not computed.
     band
-        Lower and upper limits of ``y`` at the positions of ``GRID``, None without an interval.
+        Lower and upper limits of ``y`` at the positions of ``GRID``; None without an interval.
     """
 
     x: NDArray
@@ -73,7 +73,7 @@ def trace_curves(
     scores
         Scores of the rows, high for outliers.
     interval
-        Share that bootstrap intervals cover, None for no intervals.
+        Share that bootstrap intervals cover; with None no intervals are computed.
     seed
         Random seed of the bootstrap.
     weights
@@ -112,7 +112,7 @@ def _precision_steps(false: NDArray, true: NDArray, base_rate: float) -> tuple[N
     """Return recall and precision at false- and true-positive rates."""
     hits = true * base_rate
     misses = false * (1.0 - base_rate)
-    # Without alarms there is no precision. Once all outliers are found, more alarms add nothing.
+    # Precision is undefined without alarms. Once all outliers are found, more alarms add nothing.
     used = hits + misses > 0.0
     used[np.argmax(true == true[-1]) + 1 :] = False
     precision = hits[used] / (hits + misses)[used]
@@ -208,7 +208,7 @@ def _name_lines(
 def _label(name: str, curve: Curve) -> str:
     """Return quality and name, numbers first so that they align in a legend.
 
-    Long names are cut, because a constrained layout would take their room from the axes.
+    Long names are cut, because a wide legend would shrink the axes.
     """
     spread = ""
     if curve.interval is not None:
@@ -235,7 +235,7 @@ def draw_quality(
     curves
         The quality at each cost, by name.
     spreads
-        Half the height of the band around a curve, by name; None for no bands.
+        Half the height of the band around a curve, by name; with None no bands are drawn.
     """
     from matplotlib.ticker import LogFormatter
 
@@ -383,7 +383,7 @@ def draw_embedding(ax: Any, table: NDArray, outliers: NDArray, title: str, seed:
 
     embedding = TSNE(2, perplexity=min(30.0, (len(table) - 1) / 3.0), random_state=seed)
     points = embedding.fit_transform(StandardScaler().fit_transform(table))
-    # The more points there are, the smaller they are.
+    # A map of many points draws them small.
     area = float(np.clip(6000.0 / len(points), 14.0, 42.0))
     hollow = {"facecolors": "none", "edgecolors": COLORS[5], "linewidths": 0.8}
     inside = ax.scatter(*points[~outliers].T, s=area, marker="o", **hollow)

@@ -96,7 +96,7 @@ def curve_style(place: int, highlighted: bool = False) -> dict[str, Any]:
 
 
 def add_legend(ax: Any, handles: Sequence[Any], labels: Sequence[str], **options: Any) -> Any:
-    """Return a legend without a frame, where it covers least unless options place it."""
+    """Return a legend without a frame; unless options place it, it covers as little as possible."""
     look = {"loc": "best", "alignment": "left", "handlelength": 3.2, "fontsize": TEXT}
     look |= {"title_fontsize": SMALL, "labelcolor": INK, "edgecolor": "none", "framealpha": 0.8}
     return ax.legend(handles, labels, **(look | options))

@@ -27,7 +27,7 @@ class Workload:
         Number of alerts in a day, or in a table like the given one if ``rows_per_day`` is None.
         None to use the model's threshold.
     cost_miss, cost_alert
-        Cost of an outlier that nobody looks at, and of looking at a row; both or none.
+        Cost of an outlier that nobody looks at, and cost of looking at a row. Give both or neither.
     """
 
     def __init__(
@@ -203,8 +203,7 @@ def cost_of(
     """
     share = line.outliers / max(among or evidence.n_known, 1.0)
     missed = 1.0 - line.caught / line.outliers if line.outliers else 0.0
-    each = workload.cost_alert * line.share + workload.cost_miss * share * missed
-    return workload.rows * each
+    return workload.rows * (workload.cost_alert * line.share + workload.cost_miss * share * missed)
 
 
 def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:

@@ -104,8 +104,7 @@ def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
         "Where outliers and inliers are in these columns, as distance from the median inlier.",
         lambda ax: _draw_strips(ax, strips, outliers, seed),
     )
-    table = Table(header, cells, caption=caption, texts=frozenset({1}))
-    return [table, Paragraph(text), figure]
+    return [Table(header, cells, caption=caption, texts=frozenset({1})), Paragraph(text), figure]
 
 
 def _spread(values: NDArray) -> str:
@@ -236,8 +235,7 @@ class _ColumnTable:
         self.last = ["moves log-odds by"] if self._changes else []
 
     def move(self, columns: list[str]) -> float:
-        changes = sum(self._changes.get(name, 0.0) for name in columns)
-        return float(np.abs(changes).mean())
+        return float(np.abs(sum(self._changes.get(name, 0.0) for name in columns)).mean())
 
     def moves(self, columns: list[str]) -> list[str]:
         return [f"{self.move(columns):.2f}"] if self._changes else []

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import Detector
 from boreod.ensemble.calibration import count_as_inliers, expit
@@ -27,7 +26,7 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 
 class Times(NamedTuple):
-    """When rows happened, as datetime64 with NaT where unknown, and the name of their column."""
+    """Times of rows as datetime64, NaT if unknown, and the name of the column of times."""
 
     column: str
     values: NDArray
@@ -48,16 +47,18 @@ class Evidence:
     codes
         Labels: 1 outlier, 0 inlier, -1 unlabelled.
     probabilities
-        Out-of-bag probabilities of training rows, NaN for rows in every bag; predictions for
-        others.
+        Out-of-bag probabilities of training rows, which are NaN for rows in every bag. Other rows
+        have predicted probabilities.
     places
-        Places of equal training rows, -1 for rows that are new.
+        Places of equal training rows; -1 for rows that are new.
     is_own
-        Whether these are the training rows with their labels, in their order.
+        Whether the rows are all training rows, in the same order and with the same labels.
     ids
-        A text that names each row for the reader; None for row numbers from 1.
+        A text that names each row for the reader. If it is None, rows are numbered from 1.
     times
-        When rows happened; None for no picture over time.
+        Times of the rows. If it is None, the page has no picture over time.
+    name
+        Name of the model on the page.
     """
 
     model: Detector
@@ -69,6 +70,7 @@ class Evidence:
     is_own: bool
     ids: Sequence[str] | None = field(default=None, repr=False)
     times: Times | None = field(default=None, repr=False)
+    name: str = "this model"
 
     @property
     def names(self) -> list[str]:
@@ -168,14 +170,14 @@ class Evidence:
         return replace(found, novel=novel)
 
     def explain(self, places: NDArray) -> Explanation | None:
-        """Return the explanation of some rows, None if the classifier has none."""
+        """Return the explanation of some rows; None if the classifier gives no explanations."""
         try:
             return self.model.fitted_.explain(self.rows[places], self.engine)
         except TypeError:
             return None
 
     def reason(self, places: NDArray, number: int) -> list[list[Reason]] | None:
-        """Return reasons of some rows in words, None if the classifier has none."""
+        """Return reasons of some rows in words; None if the classifier gives no explanations."""
         rows = self.rows[places]
         try:
             found = self.model.fitted_.assess(rows, self.engine, explain=True)
@@ -195,15 +197,14 @@ def gather(
     ids: Sequence[str] | None = None,
     times: Times | None = None,
 ) -> Evidence:
-    """Judge rows by a model, out of bag where the model has learned from them."""
+    """Judge rows by a model; rows that the model has learned from are judged out of bag."""
     if not isinstance(model, Detector):
         raise TypeError(f"`model` must be a fitted Detector or BORE; got {shorten(model)}.")
-    check_is_fitted(model)
-    trained = model.oob_.labels
     with warnings.catch_warnings():
         # The table of a report may have no column names.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         rows = prepare(model, table)
+        trained = model.oob_.labels
         places = model.record_.learned_rows.find(rows)
         same_rows = np.array_equal(places, np.arange(len(trained)))
         if same_rows:

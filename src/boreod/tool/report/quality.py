@@ -1,7 +1,7 @@
 """Sections on ranking quality, a previous model, alerts over time, and calibration."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.tool.scoring.judging import compare_scores
 from boreod.validation import OUTLIER
 
-THIS = "this model"
 # With fewer outliers, the intervals are rough, too.
 FEW_OUTLIERS = 30
 # Resamples of fewer outliers are too similar to give an interval.
@@ -30,28 +29,17 @@ PERIODS = (("h", "hour"), ("D", "day"), ("W", "week"), ("M", "month"), ("Y", "ye
 MAX_PERIODS = 600
 
 
-class Previous(NamedTuple):
-    """Another model that is compared with the one of the page, on the same rows."""
-
-    name: str
-    evidence: Evidence
-
-    def both(self, evidence: Evidence) -> NDArray:
-        """Return which rows can judge both models."""
-        return evidence.judged & np.isfinite(self.evidence.probabilities)
-
-
 def draw_curves(
-    evidence: Evidence, folder: Path, seed: int, previous: Previous | None = None
+    evidence: Evidence, folder: Path, seed: int, previous: Evidence | None = None
 ) -> tuple[list[Figure], list[Curve]]:
     """Return both curves of a ranking, as figures and as numbers; empty if it cannot be judged."""
     if not evidence.can_judge:
         return [], []
     judged = evidence.judged
-    rankings = {THIS: evidence.probabilities}
+    rankings = {evidence.name: evidence.probabilities}
     if previous is not None:
-        judged = previous.both(evidence)
-        rankings[previous.name] = previous.evidence.probabilities
+        judged = _judged_by_both(evidence, previous)
+        rankings[previous.name] = previous.probabilities
     outliers = evidence.codes[judged] == OUTLIER
     weights = evidence.weights[judged]
     interval = INTERVAL if evidence.outliers.sum() >= MIN_OUTLIERS else None
@@ -66,17 +54,22 @@ def draw_curves(
             folder / "roc",
             (4.3, 4.2),
             "ROC curve: how many outliers are found for how many false alarms." + shaded,
-            lambda ax: draw_roc(ax, roc, THIS),
+            lambda ax: draw_roc(ax, roc, evidence.name),
         ),
         draw_figure(
             folder / "precision_recall",
             (4.3, 4.2),
             "Precision-recall curve: how many alarms are right as more outliers are found."
             + shaded,
-            lambda ax: draw_precision(ax, steps, base_rate, THIS),
+            lambda ax: draw_precision(ax, steps, base_rate, evidence.name),
         ),
     ]
-    return figures, [roc[THIS], steps[THIS]]
+    return figures, [roc[evidence.name], steps[evidence.name]]
+
+
+def _judged_by_both(evidence: Evidence, previous: Evidence) -> NDArray:
+    """Return which rows can judge both models."""
+    return evidence.judged & np.isfinite(previous.probabilities)
 
 
 def show_interval(curve: Curve) -> str:
@@ -114,14 +107,14 @@ def describe_ranking(evidence: Evidence, figures: list[Figure], curves: list[Cur
     return Section(title, [*blocks, Row(figures)])
 
 
-def compare_previous(evidence: Evidence, previous: Previous, workload: Workload) -> Section:
-    """Return this model and the previous one beside each other, with paired intervals."""
+def compare_previous(evidence: Evidence, previous: Evidence, workload: Workload) -> Section:
+    """Return a comparison of this model with the previous model, with paired intervals."""
     title = "Beside the previous model"
-    both = previous.both(evidence)
+    both = _judged_by_both(evidence, previous)
     outliers = evidence.codes[both] == OUTLIER
     weights = evidence.weights[both]
-    scores = [of.probabilities[both] for of in (evidence, previous.evidence)]
-    names = (THIS, "the previous model")
+    scores = [of.probabilities[both] for of in (evidence, previous)]
+    names = (evidence.name, "the previous model")
     found = compare_scores(outliers, scores[0], scores[1], names, weights=weights)
     if found is None:
         return _nothing_to_judge(title, evidence)
@@ -141,7 +134,7 @@ def compare_previous(evidence: Evidence, previous: Previous, workload: Workload)
         "judged on the same resamples of rows."
     )
     rows = [[cell.replace("-", "\N{MINUS SIGN}") for cell in row] for row in rows]
-    header = ["", THIS, previous.name, "difference (95 % interval)"]
+    header = ["", evidence.name, previous.name, "difference (95 % interval)"]
     return Section(title, [Paragraph(text), Table(header, rows, caption="Both models")])
 
 
@@ -196,7 +189,7 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
 def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Section | None:
     """Return alerts and known outliers by hour, day, week, month or year.
 
-    There is no section if there are no dates, only one period, or very many periods.
+    The result is None without dates, with a single period, and with more than ``MAX_PERIODS``.
     """
     times = evidence.times
     if times is None:
@@ -272,7 +265,7 @@ def _describe_counts(counts: dict[str, NDArray], name: str, starts: NDArray, lab
             "in the second."
         )
     expected = counts["rows"] * counts["alerts"].sum() / counts["rows"].sum()
-    # The smallest chance of so many alerts in a period, corrected for the number of periods.
+    # The smallest p-value of the number of alerts in a period, corrected for the number of periods.
     if poisson.sf(counts["alerts"] - 1, expected).min() * len(starts) < 0.01:
         text += " They are more uneven than chance makes them: look at what happened then."
     return text

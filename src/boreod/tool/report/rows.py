@@ -1,4 +1,4 @@
-"""The most suspicious rows, those unlike all training rows, and a map of rows."""
+"""The most suspicious rows, the rows unlike all training rows, and a map of rows."""
 
 from functools import partial
 from pathlib import Path
@@ -119,8 +119,7 @@ def name_novel(evidence: Evidence) -> Section:
     header += ["times the usual distance", "columns outside their range"]
     outside = found.outside()
     for row, place in zip(rows, places, strict=True):
-        times = show_number(float(found.times_usual[place]))
-        row += [times, outside[place] or "none alone"]
+        row += [show_number(float(found.times_usual[place])), outside[place] or "none alone"]
     caption = f"The {count_of(len(rows), 'novel row')} that {'is' if len(rows) == 1 else 'are'} "
     table = Table(header, rows, caption=caption + "farthest away", texts=frozenset({1, 4}))
     return Section(title, [Paragraph(text), table])

@@ -1,7 +1,7 @@
 """The page about a detector and a table, from its rows and labels to the HTML file."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
@@ -59,21 +59,21 @@ class ReportOptions:
     Parameters
     ----------
     y, label, outlier_label
-        Labels (``y``), or the name of their column (``label``), and which label means outlier; None
-        for those of the fit.
+        Labels (``y``), or the name of the column of labels (``label``), and the label of outliers.
+        If they are None, they are taken from the fit.
     title
         Title of the page.
     rows_per_day
-        Number of rows that come in a day, to show alerts a day; None to show alerts per 1000 rows.
+        Number of rows that come in a day. If it is None, alerts are shown per 1000 rows.
     alerts
-        Number of alerts that are looked at in a day, or in a table like this one; None for those
-        above the model's threshold.
+        Number of alerts that are looked at in a day, or in a table like this one. If it is None,
+        the threshold of the model decides.
     cost_miss, cost_alert
         Cost of an outlier that nobody looks at, and of looking at a row.
     previous
-        An older model, or its file, to put beside this one.
+        An older model, or its file, to compare with this model.
     time
-        Column of dates for a picture over time; None for the first column of dates.
+        Column of dates for a picture over time. If it is None, the first column of dates is used.
     seed
         Seed of intervals, samples and maps.
     reading
@@ -152,8 +152,8 @@ def write_report(
 def make_report(
     evidence: Evidence,
     title: str,
-    workload: Workload | None = None,
-    previous: quality.Previous | None = None,
+    workload: Workload,
+    previous: Evidence | None = None,
     seed: int = 0,
     verbose: bool = False,
 ) -> str:
@@ -166,9 +166,9 @@ def make_report(
     title
         Title of the page.
     workload
-        Rows and alerts of a day, and what mistakes cost; None for alerts per 1000 rows.
+        Rows and alerts of a day, and what mistakes cost.
     previous
-        Another model to put beside this one, judged on the same rows.
+        An older model to compare with, judged on the same rows.
     seed
         Random seed of intervals, samples and maps.
     verbose
@@ -176,7 +176,7 @@ def make_report(
     """
     sections = []
     with TemporaryDirectory() as folder, Progress("report", 13, verbose) as progress:
-        for section in _write(evidence, workload or Workload(), previous, Path(folder), seed):
+        for section in _write(evidence, workload, previous, Path(folder), seed):
             sections.append(section)
             progress.advance()
         return to_page(title, sections)
@@ -185,7 +185,7 @@ def make_report(
 def _write(
     evidence: Evidence,
     workload: Workload,
-    previous: quality.Previous | None,
+    previous: Evidence | None,
     folder: Path,
     seed: int,
 ) -> Iterator[Section]:
@@ -284,7 +284,7 @@ def _codes(model: Detector, table: Any, asked: ReportOptions, shown: str) -> Any
     return read_label_column(table[label], outlier_label, name=label, assume=assume)
 
 
-def _judge_previous(previous: Any, table: Any, codes: Any) -> quality.Previous:
+def _judge_previous(previous: Any, table: Any, codes: Any) -> Evidence:
     """Return an older model, judged on the same rows."""
     name = "the previous model"
     if isinstance(previous, str | PathLike):
@@ -292,7 +292,7 @@ def _judge_previous(previous: Any, table: Any, codes: Any) -> quality.Previous:
 
         name, previous = Path(previous).stem, load(previous)
     try:
-        return quality.Previous(name, gather(previous, table, codes))
+        return replace(gather(previous, table, codes), name=name)
     except ValueError as error:
         raise ValueError(f"The previous model cannot judge this table. {error}") from None
 
@@ -328,7 +328,7 @@ def _find_times(model: Detector, table: Any, asked: str | None) -> Times | None:
 
 
 def _ids(table: Any, names: tuple[str, ...]) -> list[str] | None:
-    """Return a text for each row, None where the table lacks a column of ids."""
+    """Return a text for each row; None if the table lacks a column of ids."""
     if not names or not set(names) <= set(getattr(table, "column_names", ())):
         return None
     cells = [table[name].to_pylist() for name in names]

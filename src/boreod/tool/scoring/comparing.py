@@ -1,4 +1,4 @@
-"""Compare two models on a labelled table: which ranks better, and where do decisions differ?"""
+"""Compare two models on a labelled table: which model ranks better, and which decisions differ?"""
 
 from array import array
 from dataclasses import asdict, dataclass
@@ -310,8 +310,7 @@ def _read_ids(
             return [{} for _ in places]
         for batch in reader:
             first, last = np.searchsorted(places, [seen, seen + batch.num_rows])
-            rows = pa.array(places[first:last] - seen)
-            found += batch.select(names).take(rows).to_pylist()
+            found += batch.select(names).take(pa.array(places[first:last] - seen)).to_pylist()
             seen += batch.num_rows
     return found
 

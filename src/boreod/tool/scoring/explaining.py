@@ -99,14 +99,13 @@ def explain_top(
         for batch in filter(len, batches):
             found = assess(model, prepare(model, batch, seen + 1), novelty=novelty)
             own = suspicion_of(found.log_odds, found.novelty)
-            chosen = np.argsort(-own, kind="stable")[:number]
-            suspicion = np.concatenate([suspicion, own[chosen]])
-            numbers = np.concatenate([numbers, row_numbers(batch, seen + 1)[chosen]])
-            best.append(pa.Table.from_batches([batch.take(pa.array(chosen))]))
+            suspicion = np.concatenate([suspicion, own])
+            numbers = np.concatenate([numbers, row_numbers(batch, seen + 1)])
             order = np.argsort(-suspicion, kind="stable")[:number]
             suspicion = suspicion[order]
             numbers = numbers[order]
-            best = [pa.concat_tables(best).take(pa.array(order))]
+            both = pa.concat_tables([*best, pa.Table.from_batches([batch])])
+            best = [both.take(pa.array(order))]
             seen += batch.num_rows
             progress.advance()
         if not best:
@@ -192,7 +191,6 @@ def _explain(
     found = assess(model, rows, True, novelty)
     assert found.explanation is not None
     names = model.preparation_.ids_ if ids is None else ids
-    unknown = [None] * len(numbers)
     suspicion = suspicion_of(found.log_odds, found.novelty)
     columns: dict[str, Any] = {
         "row": numbers.tolist(),
@@ -204,14 +202,11 @@ def _explain(
             [reason.shown for reason in row]
             for row in write_reasons(model, rows, found, reasons, batch)
         ],
-        "novelty": unknown,
-        "novel": unknown,
-        "outside": unknown,
     }
     if found.novelty is not None:
         columns["novel"] = found.novelty.words()
         columns["outside"] = found.novelty.outside()
         if found.novelty.p_values is not None:
             columns["novelty"] = (1.0 - found.novelty.p_values).tolist()
-    # The keys are the fields of a row, in their order.
-    return [ExplainedRow(*row) for row in zip(*columns.values(), strict=True)]
+    rows_of_cells = zip(*columns.values(), strict=True)
+    return [ExplainedRow(**dict(zip(columns, cells, strict=True))) for cells in rows_of_cells]

@@ -78,7 +78,7 @@ def suspicion_of(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
 
 
 def is_alert(suspicion: NDArray, threshold: float) -> NDArray:
-    """Return which rows are alerts: those above a probability, and novel rows."""
+    """Return which rows are alerts: rows above a probability, and novel rows."""
     return (suspicion > logit(threshold)) | (suspicion >= NOVEL)
 
 
@@ -199,9 +199,9 @@ def alert_threshold(
 ) -> float:
     """Return the probability above which a row is an alert.
 
-    ``spelling`` is written like the parameter ``threshold``, such as ``"fpr:0.01"``; None means the
-    threshold of the fit. With ``novelty`` novel rows are alerts, too, and the counts of alerts and
-    false positives include them.
+    ``spelling`` is written like the parameter ``threshold``, such as ``"fpr:0.01"``. If it is None,
+    the threshold of the fit is used. With ``novelty`` novel rows are alerts, too, and are counted
+    among alerts and false positives.
     """
     wanted = model.threshold if spelling is None else spelling
     if spelling is None and not (novelty and isinstance(wanted, str)):

@@ -1,4 +1,4 @@
-"""The parts of a table that is scored, and the temporary storage of their scores.
+"""The parts of a table that is scored, and the temporary storage of scores.
 
 Any table can be a single part, which this process reads from beginning to end. A Parquet file, or
 a folder of Parquet files, can also be split into chunks that any worker of an engine can read.
@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from boreod.files import whole_file
 from boreod.parallel import Engine, Progress
@@ -36,18 +33,17 @@ from boreod.tool.scoring.scoring import ScoreOptions, Scoring
 
 TEMPORARY = "The temporary file of scores"
 MAX_CHUNK_ROWS = 200_000
-# A table of many batches has at least so many chunks, so that many workers have work.
+# A table of many batches has at least this many chunks, which keeps many workers busy.
 MIN_CHUNKS = 64
 
 
 @dataclass(frozen=True)
 class Part:
-    """Consecutive rows; ``first_row`` is the number of the first row in the whole table, from 1.
+    """Consecutive rows, at least one; ``first_row`` is its number in the whole table, from 1.
 
     ``read`` takes a schema and a number of rows per batch, and gives the batches.
     """
 
-    number: int
     first_row: int
     read: Callable[[Any, int], Iterator[Any]]
 
@@ -73,9 +69,10 @@ class PartedTable(NamedTuple):
 
 @contextmanager
 def open_whole(
-    path: str, scoring: Scoring, batch_rows: int, reading: dict[str, Any] | None, verbose: bool
+    path: str, scoring: Scoring, reading: dict[str, Any] | None, verbose: bool
 ) -> Iterator[PartedTable]:
     """Open any table as a single part."""
+    batch_rows = scoring.options.batch_rows
     options = scoring.reading(reading)
     with open_table(path, batch_rows=batch_rows, **options) as reader:
         steps = count_batches(path, options.get("format"), batch_rows)
@@ -86,11 +83,11 @@ def open_whole(
                     yield batch
                     progress.advance()
 
-        yield PartedTable(reader.schema, [Part(0, 1, read)], [], None)
+        yield PartedTable(reader.schema, [Part(1, read)], [], None)
 
 
 def open_chunks(
-    path: str, scoring: Scoring, batch_rows: int, reading: dict[str, Any] | None, engine: Engine
+    path: str, scoring: Scoring, reading: dict[str, Any] | None, engine: Engine
 ) -> PartedTable:
     """Open a Parquet file, or a folder of Parquet files, in chunks."""
     if scoring.model.preparation_.since_:
@@ -108,14 +105,14 @@ def open_chunks(
     rows = sum(sum(footer.groups) for footer in footers)
     if not rows:
         raise TableError(f"{place.shown} has columns but no rows. A table needs rows.")
-    most = min(MAX_CHUNK_ROWS, max(batch_rows, -(-rows // MIN_CHUNKS)))
+    most = min(MAX_CHUNK_ROWS, max(scoring.options.batch_rows, -(-rows // MIN_CHUNKS)))
     files: list[ChunkedFile] = []
     chunks: list[Part] = []
     first_row = 1
     for member, footer in zip(members, footers, strict=True):
         own = [
-            Part(number, first_row + start, partial(_read_chunk, member, start, stop))
-            for number, (start, stop) in enumerate(split_rows(footer.groups, most), len(chunks))
+            Part(first_row + start, partial(_read_chunk, member, start, stop))
+            for start, stop in split_rows(footer.groups, most)
         ]
         files.append(ChunkedFile(len(files), member.name, own, footer.added))
         chunks += own
@@ -204,11 +201,11 @@ def count_batches(path: str, asked: str | None, batch_rows: int) -> int | None:
     return -(-rows // batch_rows)
 
 
+@dataclass(frozen=True)
 class FileStore:
     """A temporary file for the scores of one part."""
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
+    file: Any
 
     def check(self) -> None:
         """Do nothing: an open file cannot be removed before it is closed."""
@@ -216,20 +213,12 @@ class FileStore:
     @contextmanager
     def create(self, _: int) -> Iterator[Any]:
         """Give the file, open for writing."""
-        yield self._file
-        self._file.seek(0)
+        yield self.file
+        self.file.seek(0)
 
     def open(self, _: int) -> AbstractContextManager[Any]:
         """Give the file, open for reading."""
-        return nullcontext(self._file)
-
-    def keep_sorted(self, suspicion: NDArray) -> None:
-        """Keep the sorted suspicions of all rows."""
-        self._sorted = suspicion
-
-    def sorted(self) -> NDArray:
-        """Return the suspicions of all rows in ascending order."""
-        return self._sorted
+        return nullcontext(self.file)
 
 
 @dataclass(frozen=True)
@@ -252,26 +241,17 @@ class FolderStore:
         return Path(self.folder, name)
 
     @contextmanager
-    def create(self, number: int) -> Iterator[Any]:
+    def create(self, first_row: int) -> Iterator[Any]:
         """Give a file for the scores of a part; a part may be written more than once."""
         with (
-            whole_file(self.path(f"{number}.scores")) as unfinished,
+            whole_file(self.path(f"{first_row}.scores")) as unfinished,
             pa.OSFile(str(unfinished), "wb") as file,
         ):
             yield file
 
-    def open(self, number: int) -> AbstractContextManager[Any]:
+    def open(self, first_row: int) -> AbstractContextManager[Any]:
         """Give the file of a part, open for reading."""
-        return pa.OSFile(str(self.path(f"{number}.scores")))
-
-    def keep_sorted(self, suspicion: NDArray) -> None:
-        """Keep the sorted suspicions of all rows."""
-        with writing(TEMPORARY):
-            np.save(self.path("sorted.npy"), suspicion)
-
-    def sorted(self) -> NDArray:
-        """Return the suspicions of all rows in ascending order, mapped from the disk."""
-        return np.load(self.path("sorted.npy"), mmap_mode="r")
+        return pa.OSFile(str(self.path(f"{first_row}.scores")))
 
 
 Store = FileStore | FolderStore
@@ -281,7 +261,7 @@ Store = FileStore | FolderStore
 def temporary_file(output: str) -> Iterator[FileStore]:
     """Give a store in a temporary file, on the disk of the output.
 
-    Where the system allows it, the file has no name, so it is gone however the process ends.
+    If the system allows it, the file has no name, so nothing is left when the process is killed.
     """
     folder = None if output == locations.STANDARD else os.path.dirname(os.path.realpath(output))
     with writing(TEMPORARY):

@@ -36,6 +36,9 @@ from boreod.tool.scoring.scoring import (
     with_ranks,
 )
 
+# The suspicions of all rows in ascending order, which workers map from the disk.
+SORTED = "sorted.npy"
+
 
 @dataclass(frozen=True)
 class ScoreSummary:
@@ -116,37 +119,35 @@ def score_table(
     engine = current_engine(model.n_jobs, verbose)
     in_chunks = into_folder or not isinstance(engine, Threads)
     writer = None
+    store: parts.Store
     with ExitStack() as stack:
         if in_chunks:
             _check_output(target, name, into_folder)
             parts.check_chunks(name, wanted, reading, target if into_folder else None)
         if not into_folder:
             writer = stack.enter_context(TableWriter(target, inputs=[name]))
-        store: parts.Store
         if in_chunks:
-            table = parts.open_chunks(name, scoring, wanted.batch_rows, reading, engine)
-            scoring.check(table.schema.names)
+            table = parts.open_chunks(name, scoring, reading, engine)
             store = stack.enter_context(parts.temporary_folder(target))
         else:
-            opened = parts.open_whole(name, scoring, wanted.batch_rows, reading, verbose)
-            table = stack.enter_context(opened)
-            scoring.check(table.schema.names)
+            table = stack.enter_context(parts.open_whole(name, scoring, reading, verbose))
             store = stack.enter_context(parts.temporary_file(target))
             # The only part has a progress bar of its own.
             engine = Threads(model.n_jobs)
-        suspicion, tally = _score_parts(table, scoring, store, engine, wanted.batch_rows)
+        scoring.check(table.schema.names)
+        suspicion, tally = _score_parts(table, scoring, store, engine)
         cut = scoring.cut(suspicion)
         suspicion.sort()
-        store.keep_sorted(suspicion)
         schema = ranked_schema(scoring.schema(table.schema))
         if writer is None:
             assert isinstance(store, parts.FolderStore)
+            with writing(parts.TEMPORARY):
+                np.save(store.path(SORTED), suspicion)
             _write_folder(table.files, schema, store, target, engine, cut)
         else:
-            steps = -(-len(suspicion) // wanted.batch_rows)
-            ranked = choose_rows(read_ranked(store, table.parts, cut), wanted.top)
-            with Progress("writing", steps, verbose) as progress:
-                for batch in ranked:
+            ranked = read_ranked(store, table.parts, suspicion, cut)
+            with Progress("writing", -(-len(suspicion) // wanted.batch_rows), verbose) as progress:
+                for batch in choose_rows(ranked, wanted.top):
                     writer.write(batch)
                     progress.advance()
             if not len(suspicion):
@@ -216,16 +217,15 @@ def check_table(
         if any(finding.is_alarm for finding in findings):
             return CheckedTable(0, findings)
     tally = Tally()
-    with parts.open_whole(name, scoring, BATCH_ROWS, reading, verbose) as table:
-        for part in table.parts:
-            for _ in scoring.score_all(part.read(table.schema, BATCH_ROWS), tally=tally):
-                pass
+    with parts.open_whole(name, scoring, reading, verbose) as table:
+        for _ in scoring.score_all(table.parts[0].read(table.schema, BATCH_ROWS), tally=tally):
+            pass
     findings += _find_changes(scoring, tally, limits or Limits())
     return CheckedTable(tally.rows, findings)
 
 
 def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> Iterator[Finding]:
-    # If a number of alerts was asked for, there is no need to check how many there are.
+    # A requested number of alerts is not checked.
     threshold = scoring.threshold if scoring.alerts is None else None
     return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.knows_novelty)
 
@@ -238,7 +238,7 @@ def _summarize(
     notes = []
     if scoring.knows_novelty:
         novel = int(np.count_nonzero(suspicion >= NOVEL))
-    elif scoring.novelty:
+    elif scoring.options.novelty:
         notes.append(
             "The model searches no neighbors: novel rows are not known and raise no alert. The "
             "column `outside` names values beyond the training range; a larger budget would show "
@@ -263,7 +263,7 @@ def _summarize(
 
 
 def _score_parts(
-    table: parts.PartedTable, scoring: Scoring, store: parts.Store, engine: Engine, batch_rows: int
+    table: parts.PartedTable, scoring: Scoring, store: parts.Store, engine: Engine
 ) -> tuple[NDArray, Tally]:
     """Write the scores of all rows to the store, and return their suspicions and a tally."""
     threads = engine.n_threads if isinstance(engine, Threads) else 1
@@ -280,8 +280,7 @@ def _score_parts(
             suspicion[part.first_row - 1 :][: len(found[0])] = found[0]
         tallies[part.first_row] = found[1]
 
-    shared = [small, table.schema, store, batch_rows]
-    engine.map_unordered(_score_part, table.parts, take, "scoring", shared)
+    engine.map_unordered(_score_part, table.parts, take, "scoring", [small, table.schema, store])
     tally = Tally()
     for _, other in sorted(tallies.items()):
         tally.merge(other)
@@ -289,18 +288,18 @@ def _score_parts(
 
 
 def _score_part(
-    scoring: Scoring, schema: Any, store: parts.Store, batch_rows: int, part: parts.Part
+    scoring: Scoring, schema: Any, store: parts.Store, part: parts.Part
 ) -> tuple[NDArray, Tally]:
     """Write the scores of a part, and return the suspicions of its rows and a tally."""
     tally = Tally()
     suspicion = array("d")
     schema_of_scores = scoring.schema(schema).append(pa.field("suspicion", pa.float64()))
-    batches = part.read(schema, batch_rows)
+    batches = part.read(schema, scoring.options.batch_rows)
     with (
         # Workers share the parts, so threads alone score a part.
         use_engine(Threads),
         writing(parts.TEMPORARY),
-        store.create(part.number) as file,
+        store.create(part.first_row) as file,
         pa.ipc.new_stream(file, schema_of_scores) as sink,
     ):
         for scored, own in scoring.score_all(batches, part.first_row, tally):
@@ -311,12 +310,16 @@ def _score_part(
     return np.frombuffer(suspicion, np.float64), tally
 
 
-def read_ranked(store: parts.Store, chunks: Iterable[parts.Part], cut: Cut | None) -> Iterator[Any]:
-    """Give the scored batches of some parts with ranks; a ``cut`` decides which are alerts."""
-    ascending = store.sorted()
+def read_ranked(
+    store: parts.Store, chunks: Iterable[parts.Part], ascending: NDArray, cut: Cut | None
+) -> Iterator[Any]:
+    """Give the scored batches of some parts with ranks; a ``cut`` decides which are alerts.
+
+    ``ascending`` holds the suspicions of all rows, sorted.
+    """
     for part in chunks:
         first_row = part.first_row
-        with store.open(part.number) as file:
+        with store.open(first_row) as file:
             for batch in pa.ipc.open_stream(file):
                 # The suspicion is the last column. The table may have another one of the same name.
                 last = batch.num_columns - 1
@@ -380,7 +383,8 @@ def _write_file(
         whole_file(store.path(name)) as unfinished,
         parquet.ParquetWriter(unfinished, pa.schema(map(schema.field, kept))) as writer,
     ):
-        for batch in read_ranked(store, file.chunks, cut):
+        ascending = np.load(store.path(SORTED), mmap_mode="r")
+        for batch in read_ranked(store, file.chunks, ascending, cut):
             writer.write_batch(batch.select(kept))
     return name
 
