@@ -20,7 +20,7 @@ from boreod.ensemble.novelty import Novelty, SeenRows
 from boreod.neighbors import blocks, distinct_rows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Scaler, feature_sources
+from boreod.representation.scaling import Scaler
 
 # The columns of at most this many rows are in memory together.
 MAX_ROWS_AT_ONCE = 65_536
@@ -89,7 +89,7 @@ class Fitted:
         The facts about training rows that novelty needs.
     """
 
-    input_scaler: MinMax | None
+    input_scaler: Scaler | None
     columns: FittedColumns
     scaler: Scaler
     members: list[Member]
@@ -186,7 +186,7 @@ class Fitted:
         """Add up the contributions of each column over its scalings."""
         n_columns = len(self.columns.names)
         result = np.ascontiguousarray(by_feature[:, :n_columns])
-        sources = feature_sources(self.scaler, n_columns)
+        sources = self.scaler.sources(n_columns)
         result[:, sources[n_columns:]] += by_feature[:, n_columns:]
         return result
 

@@ -34,7 +34,7 @@ from boreod.ensemble.parameters import Settings
 from boreod.ensemble.training_rows import TrainingRows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Scaler, feature_sources, fit_scaler
+from boreod.representation.scaling import Scaler, fit_scaler
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 # Only this import needs scikit-learn.
@@ -93,7 +93,7 @@ class Training:
     lacks the isolation of the rows. ``seed`` is that of estimators and random choices.
     """
 
-    input_scaler: MinMax | None
+    input_scaler: Scaler | None
     columns: FittedColumns
     scaler: Scaler
     table: NDArray
@@ -128,7 +128,8 @@ class Training:
         taught = bool((codes == OUTLIER).any())
         if not taught:
             options.check_untaught()
-        input_scaler = MinMax.fit(rows) if settings.reference.input_scaling == "minmax" else None
+        is_scaled = settings.reference.input_scaling == "minmax"
+        input_scaler = fit_scaler("minmax", rows) if is_scaled else None
         points = rows if input_scaler is None else input_scaler.transform(rows)
         apart = None if settings.reference.outliers else codes == OUTLIER
         table = representation.fit_compute(points, names, bagging.n_bags, apart)
@@ -207,7 +208,7 @@ class Training:
         if len(places) < len(columns.names):
             columns = columns.keep([columns.names[place] for place in places])
             scaler = scaler.keep(places)
-            sources = feature_sources(self.scaler, len(self.columns.names))
+            sources = self.scaler.sources(len(self.columns.names))
             table = table[:, np.isin(sources, places)]
         evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
         n_columns = len(columns.names)

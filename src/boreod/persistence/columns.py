@@ -12,7 +12,6 @@ from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, T
 from boreod.persistence.members import StoredTrees, pack_trees, unpack_trees
 from boreod.persistence.parameters import is_registered, score_class
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import NO_RANGE, Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import ScoredView, fit_scale, search_depths
 from boreod.representation.views import VIEW_METRICS, Space
 from boreod.scores.base import FittedScore, PlannedScore
@@ -209,12 +208,3 @@ def _build_view(
     depths = search_depths(scores)
     graph = NeighborGraph.build(points, *depths, metric, stored.backend, known_radii)
     return ScoredView(space, graph, scores, known, scale)
-
-
-def build_scaler(kind: str, arrays: Arrays) -> Scaler:
-    """Return the scaler of columns; without raw columns there are no ranges."""
-    ranges = MinMax(arrays.get("low", NO_RANGE), arrays.get("factor", NO_RANGE))
-    if kind == "minmax":
-        return ranges
-    ranked = Rank(arrays["quantiles"])
-    return Both(ranges, ranked) if kind == "both" else ranked

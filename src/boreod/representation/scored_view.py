@@ -26,7 +26,7 @@ from boreod.neighbors import (
     part_of,
 )
 from boreod.parallel import Engine
-from boreod.representation.scaling import MinMax, Rank, standardize
+from boreod.representation.scaling import Scaler, fit_scaler, standardize
 from boreod.representation.views import VIEW_METRICS, Space
 from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.together import Together
@@ -51,7 +51,7 @@ class ScoredView:
     # Finds the reference row that equals a row in all columns of the table.
     known: KnownRows
     # Scales columns before distances are computed.
-    scale: MinMax | Rank | None = None
+    scale: Scaler | None = None
     # Distance from every training row to its 10th nearest reference row other than itself. It is
     # None in a model that was loaded from a file.
     isolation: NDArray | None = None
@@ -264,11 +264,11 @@ def _take_step(
     return [s.take_step(step, block, [array[block.own] for array in s.frozen]) for s in scores]
 
 
-def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:
+def fit_scale(metric: str, points: NDArray) -> Scaler | None:
     """Return the scaler to apply before distances are computed; None if there is none."""
     if metric == "standardized":
         return standardize(points)
-    return Rank.fit(points) if metric == "ranked" else None
+    return fit_scaler("rank", points) if metric == "ranked" else None
 
 
 def _not_fitted(plan: Sequence[PlannedScore]) -> list[FittedScore]:

@@ -43,7 +43,6 @@ from boreod.ensemble.training import Training
 from boreod.files import __version__, cache_folder, typed_json, write_text
 from boreod.parallel import one_blas_thread, plain_interrupts
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Rank
 from boreod.representation.scored_view import ScoredView
 from boreod.selection.budgets import needs_clock
 from boreod.selection.costs import SECONDS, Costs, complexity_costs, declared_costs, kind_of_tree
@@ -103,7 +102,7 @@ class PriceLists:
         work: Facts = {
             "neighbors": self.neighbors,
             "bags": len(training.bags.rows),
-            "scaling": type(training.scaler).__name__,
+            "scaling": training.scaler.kind,
             "input_scaling": whole.input_scaler is not None,
         }
         if any(not isinstance(member.head, LogisticHead) for member in whole.members):
@@ -145,11 +144,10 @@ class PriceLists:
     @property
     def _typical(self) -> NDArray:
         """Values of columns that take as long to scale as those of any rows."""
-        scaler = self.training.scaler
         n_columns = len(self.training.columns.names)
-        if isinstance(scaler, MinMax):
+        quantiles = self.training.scaler.quantiles
+        if not len(quantiles):
             return np.full((CALL_ROWS, n_columns), 0.5)
-        quantiles = (scaler if isinstance(scaler, Rank) else scaler.ranked).quantiles
         # Equal values would be found too fast, because the processor predicts every branch.
         random = np.random.default_rng(0)
         places = random.integers(quantiles.shape[1] - 1, size=(CALL_ROWS, n_columns))

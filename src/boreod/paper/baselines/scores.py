@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boreod.metrics import auc
 from boreod.parallel import plain_interrupts
-from boreod.representation.scaling import MinMax
+from boreod.representation.scaling import fit_scaler
 from boreod.representation.transformer import make_representation
 from boreod.validation import OUTLIER, all_or_nothing, read_labels, read_rows
 
@@ -82,10 +82,10 @@ class MeanScore(ClassifierMixin, BaseEstimator):
             codes, self.classes_ = read_labels(y, len(rows), self.outlier_label)
             scores = make_representation(self.representation, len(rows), False, self.random_state)
             scores.set_params(n_jobs=self.n_jobs, passthrough=False)
-            self._input_scaler = MinMax.fit(rows)
+            self._input_scaler = fit_scaler("minmax", rows)
             names = OneToOneFeatureMixin.get_feature_names_out(self)
             table = scores.fit_compute(self._input_scaler.transform(rows), names)
-            self._scaler = MinMax.fit(table)
+            self._scaler = fit_scaler("minmax", table)
             chosen = self._choose(self._scaler.transform(table), codes)
             self._scores = scores.keep([scores.columns_[place] for place in chosen])
             self._scaler = self._scaler.keep(chosen)
