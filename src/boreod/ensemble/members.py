@@ -196,11 +196,9 @@ def learn_consensus(
     Members are standardized; their mean is the score of a row.
     """
     table = data.table
-    found: list[Judged] = []
-    if data.n_raw < table.shape[1]:
-        places = np.arange(data.n_raw, table.shape[1])
-        member = Member(CONSENSUS, ConsensusHead.fit(table[:, places]), places)
-        found.append((member, member.log_odds(table)))
+    places = np.arange(data.n_raw, table.shape[1])
+    member = Member(CONSENSUS, ConsensusHead.fit(table[:, places]), places)
+    found = [(member, member.log_odds(table))]
     if data.n_raw and any(kind.startswith(("trees", "boosted")) for kind in recipe.kinds):
         raw = np.arange(data.n_raw)
         forest = TreeHead.fit(table[:, raw], data.bags, recipe.n_trees, False, data.seed, engine)

@@ -58,20 +58,9 @@ class Options:
     """Parameters of the detector at the time of its fit, kept for learning again."""
 
     recipe: Recipe
-    n_bags: int
-    scaling: str
     calibration: str | None
     threshold: float | str | None
     prior: float | None
-
-    @classmethod
-    def of(cls, model: Any, settings: Settings) -> "Options":
-        """Return the options of a detector."""
-        heads = settings.heads
-        fitted = heads.penalty, heads.n_trees, bool(heads.fit_intercept)
-        recipe = Recipe(settings.kinds, model.estimator, *fitted)
-        parameters = model.scaling, model.calibration, model.threshold, model.prior
-        return cls(recipe, model.n_estimators, *parameters)
 
     def check_untaught(self) -> None:
         """Refuse parameters that have no meaning without labels."""
@@ -120,11 +109,14 @@ class Training:
 
         ``model`` is the detector, and ``seeds`` are those of the bags and of the estimators.
         """
-        options = Options.of(model, settings)
+        heads = settings.heads
+        fitted = heads.penalty, heads.n_trees, bool(heads.fit_intercept)
+        recipe = Recipe(settings.kinds, model.estimator, *fitted)
+        options = Options(recipe, model.calibration, model.threshold, model.prior)
         rows = found.rows
         codes = found.codes
         names = found.preparation.names_
-        bagging = settings.plan_bags(options.n_bags)
+        bagging = settings.plan_bags(model.n_estimators)
         taught = bool((codes == OUTLIER).any())
         if not taught:
             options.check_untaught()
@@ -134,7 +126,7 @@ class Training:
         apart = None if settings.reference.outliers else codes == OUTLIER
         table = representation.fit_compute(points, names, bagging.n_bags, apart)
         columns = representation.fitted_columns_
-        scaler = fit_scaler(options.scaling if taught else "minmax", table, columns.n_raw)
+        scaler = fit_scaler(model.scaling if taught else "minmax", table, columns.n_raw)
         table = scaler.transform(table)
         if taught:
             assumed = assume_inliers(codes, bagging, settings.assumes_inliers)
@@ -145,7 +137,7 @@ class Training:
             if settings.assumes_inliers:
                 part = table[:, : columns.n_raw or len(columns.names)]
                 seed = seeds[1] + KINDS.index("trees")
-                trees = TreeHead.fit(part, bags, options.recipe.n_trees, False, seed, engine)
+                trees = TreeHead.fit(part, bags, recipe.n_trees, False, seed, engine)
                 weights = found.shares.weigh(codes)
                 odds = trees.log_odds(part)
                 assumed, plan = find_suspicious(assumed, odds, ~bags.holds, weights, bagging)
@@ -211,8 +203,7 @@ class Training:
             sources = self.scaler.sources(len(self.columns.names))
             table = table[:, np.isin(sources, places)]
         evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
-        n_columns = len(columns.names)
-        data = BaggedTable(table, columns.n_raw, n_columns, self.bags, evidence, self.seed)
+        data = BaggedTable(table, columns.n_raw, len(columns.names), self.bags, evidence, self.seed)
         correction: Correction | Quantiles
         if self.taught:
             # The trees that looked for suspicious rows had the same bags, columns and seed.
@@ -239,8 +230,9 @@ class Training:
         )
         left_out = int(self.taught and self.assumed.left_out.sum())
         probabilities = expit(correction.apply(odds))
-        assumed = self.assumed.unlabelled
-        return fitted, OutOfBag(probabilities, self.labels, self.shares, assumed, left_out)
+        return fitted, OutOfBag(
+            probabilities, self.labels, self.shares, self.assumed.unlabelled, left_out
+        )
 
     def _correct(self, odds: NDArray, alone: bool) -> Correction:
         """Return the line from log-odds of bags, or of averaged members, to those of the table."""

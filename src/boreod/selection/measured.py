@@ -218,10 +218,7 @@ def _checked(rows: NDArray) -> NDArray:
 def _as_pairs(odds: NDArray) -> NDArray:
     """Return probabilities as ``predict_proba`` does."""
     outlier = expit(odds)
-    result = np.empty((len(outlier), 2))
-    result[:, 0] = 1.0 - outlier
-    result[:, 1] = outlier
-    return result
+    return np.column_stack([1.0 - outlier, outlier])
 
 
 def sample_rows(points: NDArray) -> NDArray:

@@ -71,7 +71,8 @@ class PriceLists:
 
     ``whole`` is the detector with all columns and heads, ``rows`` are some rows to measure with,
     and ``neighbors`` is the back end that was asked for. ``fresh`` times are measured for this
-    model even if an earlier fit did the same work. ``measured`` are seconds per row, once known.
+    model even if an earlier fit did the same work. ``measured`` are seconds, with or without prices
+    of calls, once known.
     """
 
     training: Training
@@ -80,7 +81,6 @@ class PriceLists:
     neighbors: Any
     fresh: bool = False
     measured: Costs | None = field(default=None, init=False)
-    _with_calls: Costs | None = field(default=None, init=False)
     _known: list[tuple[Any, Costs]] = field(default_factory=list, init=False)
 
     def time_alone(self, fitted: Fitted) -> float:
@@ -104,13 +104,12 @@ class PriceLists:
             "bags": len(training.bags.rows),
             "scaling": training.scaler.kind,
             "input_scaling": whole.input_scaler is not None,
+            "estimator": training.options.recipe.estimator,
+            "heads": [member.kind for member in whole.members],
+            "trees": {kind: head.n_trees for kind, head in whole.tree_heads.items()},
         }
         if any(not isinstance(member.head, LogisticHead) for member in whole.members):
-            work["estimator"] = training.options.recipe.estimator
-            work["heads"] = [member.kind for member in whole.members]
             work["size"] = [training.bags.rows.shape[1], len(whole.base)]
-        if whole.tree_heads:
-            work["trees"] = {kind: head.n_trees for kind, head in whole.tree_heads.items()}
         return facts_of_prices(training.columns, self._shape, work)
 
     def _measure(self) -> Costs:
@@ -163,9 +162,15 @@ class PriceLists:
         if needs_clock(costs, unit):
             if self.measured is None:
                 names = self.training.columns.names
-                times = remembered_costs(self._facts, names, self._measure, fresh=self.fresh)
-                self.measured = times.of_rows()
-            return self.measured if batch_size is None else self._complete(self.measured)
+                self.measured = remembered_costs(self._facts, names, self._measure, self.fresh)
+            times = self.measured.of_rows()
+            if batch_size is None:
+                return times
+            if self.measured.call is None:
+                values = self._typical, repeated(self.training.table)
+                measure = partial(with_calls, times, self.whole, self.rows, *values)
+                self.measured = remembered_costs(self._facts, times.names, measure, rows=times)
+            return self.measured
         if costs is None:
             costs = "complexity:additive"
         for before, prices in self._known:
@@ -174,14 +179,6 @@ class PriceLists:
         prices = self._read(costs)
         self._known = [(copy(costs), prices), *self._known][:MAX_LISTS]
         return prices
-
-    def _complete(self, times: Costs) -> Costs:
-        """Return times with prices of calls."""
-        if self._with_calls is None:
-            values = self._typical, repeated(self.training.table)
-            measure = partial(with_calls, times, self.whole, self.rows, *values)
-            self._with_calls = remembered_costs(self._facts, times.names, measure, rows=times)
-        return self._with_calls
 
     def _read(self, costs: Any) -> Costs:
         columns = self.training.columns
