@@ -73,8 +73,7 @@ class ArrayRows:
     @classmethod
     def fit(cls, rows: NDArray, names: list[str], is_named: bool) -> "ArrayRows":
         """Store the median of every column; it is always a value of the column, never a mean."""
-        middle = np.quantile(rows, 0.5, axis=0, method="lower")
-        return cls(names, middle, is_named)
+        return cls(names, np.quantile(rows, 0.5, axis=0, method="lower"), is_named)
 
     def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
         """Return the rows of a table as float64; medians replace missing values.
