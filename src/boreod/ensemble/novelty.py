@@ -161,14 +161,14 @@ class SeenRows:
 
     def compare(self, rows: NDArray, isolation: NDArray | None) -> Novelty:
         """Return the novelty of rows, given their distances to the 10th reference row."""
-        known = self._ascending
+        ranges = self._ranges(rows)
         if isolation is None:
-            no_row = np.zeros(len(rows), bool)
-            return Novelty(self.columns, self._ranges(rows), None, None, no_row, 0.0)
+            return Novelty(self.columns, ranges, None, None, np.zeros(len(rows), bool), 0.0)
+        known = self._ascending
         as_far = len(known) - np.searchsorted(known, isolation, side="left")
         p_values = (1.0 + as_far) / (len(known) + 1.0)
         novel = isolation > self.limit
-        return Novelty(self.columns, self._ranges(rows), isolation, p_values, novel, self.usual)
+        return Novelty(self.columns, ranges, isolation, p_values, novel, self.usual)
 
     def novel_training_rows(self) -> NDArray:
         """Return which training rows would be novel compared with the others."""

@@ -195,8 +195,7 @@ class Training:
         columns = self.columns
         scaler = self.scaler
         table = self.table
-        wanted = set(names)
-        places = [place for place, name in enumerate(columns.names) if name in wanted]
+        places = sorted(self.place_of(names).tolist())
         if len(places) < len(columns.names):
             columns = columns.keep([columns.names[place] for place in places])
             scaler = scaler.keep(places)

@@ -62,7 +62,6 @@ MOST_FILES = 200
 MOST_BYTES = 2**25
 
 Facts = dict[str, Any]
-Measure = Callable[[], Costs]
 
 
 @dataclass
@@ -194,26 +193,24 @@ class PriceLists:
 
 
 def remembered_costs(
-    facts: Facts, names: list[str], measure: Measure, fresh: bool = False, rows: Costs | None = None
+    facts: Facts,
+    names: list[str],
+    measure: Callable[[], Costs],
+    fresh: bool = False,
+    rows: Costs | None = None,
 ) -> Costs:
     """Return prices of columns that were measured before, or measure them and remember them.
 
     Remembered prices have the same ``facts``, see :func:`facts_of_prices`; fresh ones are always
     measured. Prices of calls belong to those of ``rows``, and are written to the same file.
     """
-
-    def read() -> Costs | None:
-        known = None if fresh else _read(facts, names)
-        complete = known is None or rows is None or (known.call and known.of_rows() == rows)
-        return known if complete else None
-
-    known = read()
+    known = None if fresh else _read(facts, names, rows)
     if known is not None:
         return known
     with plain_interrupts(), one_blas_thread():
         costs = measure()
     # Another process may have been faster; both then use its prices.
-    known = read()
+    known = None if fresh else _read(facts, names, rows)
     if known is None:
         _write(facts, costs)
     return known or costs
@@ -305,8 +302,11 @@ def _hash(content: Any) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _read(facts: Facts, names: list[str]) -> Costs | None:
-    """Return the prices of a file; None if there is none or if it is not as it was written."""
+def _read(facts: Facts, names: list[str], rows: Costs | None) -> Costs | None:
+    """Return the prices of a file; None if there is none or if it is not as it was written.
+
+    If ``rows`` are given, the file must hold these prices of rows, and prices of calls.
+    """
     # A file that is not ours may raise any of these errors.
     with suppress(OSError, ValueError, TypeError, LookupError, RuntimeError):
         path = _place(facts)
@@ -316,7 +316,8 @@ def _read(facts: Facts, names: list[str]) -> Costs | None:
         if held["sha256"] != _hash([facts, held["costs"]]):
             return None
         costs: Costs = typed_json(Costs, held["costs"], "prices")
-        if costs.names == names and costs.unit == SECONDS:
+        complete = rows is None or (costs.call is not None and costs.of_rows() == rows)
+        if complete and costs.names == names and costs.unit == SECONDS:
             # A file that is used counts as new.
             with suppress(OSError):
                 os.utime(path)
