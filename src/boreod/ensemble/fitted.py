@@ -112,7 +112,7 @@ class Fitted:
         return self._represent(self.scale_input(rows), engine, isolate=False)[0]
 
     def log_odds(self, rows: NDArray, engine: Engine, corrected: bool = True) -> NDArray:
-        """Return one log-odds per row; those of the bags themselves if not corrected."""
+        """Return one log-odds per row; if not ``corrected``, the log-odds of the bags."""
         odds = self._score(self.scale_input(rows), engine, isolate=False)[0]
         return self.correction.apply(odds) if corrected else odds
 
@@ -128,7 +128,7 @@ class Fitted:
     def assess(
         self, rows: NDArray, engine: Engine, explain: bool = False, novelty: bool = True
     ) -> Assessment:
-        """Return log-odds, novelty and reasons of rows from one search of their neighbors."""
+        """Return log-odds, novelty and reasons of rows from a single search of neighbors."""
         points = self.scale_input(rows)
         explanation = None
         if explain:

@@ -13,10 +13,10 @@ detection, 2010). A small p alone is no alarm, because a share x of all ordinary
 is *novel* if no training row is as isolated (p is at its floor) and d is more than FACTOR times the
 99th percentile of the d_i.
 
-FACTOR was chosen on 21 public tables: 60 % of the training rows were the reference for the others.
-With a FACTOR of 2, 3, 4, 5 and 8, the share of outliers among novel rows was 38, 52, 57, 54 and
-53 %. With 4, one ordinary row in 5,700 is novel. On every table, a row with one column moved 20
-ranges outside has at least 7 times the distance of the percentile.
+FACTOR was chosen on 21 public tables: 60 % of the training rows were the reference for the
+remaining rows. With a FACTOR of 2, 3, 4, 5 and 8, the share of outliers among novel rows was 38,
+52, 57, 54 and 53 %. With 4, one ordinary row in 5,700 is novel. On every table, a row with one
+column moved 20 ranges outside has at least 7 times the distance of the percentile.
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ class Novelty:
             return np.minimum(distances / (self.usual or 1.0), MOST_RANGES)
 
     def outside(self) -> list[str | None]:
-        """Name the columns outside their ranges, the farthest first; None if all are inside.
+        """Name the columns outside their ranges, the farthest first; None if none is outside.
 
         Examples
         --------
@@ -88,7 +88,7 @@ class Novelty:
         return result
 
     def words(self) -> list[str | None]:
-        """Say why rows are novel; None for rows that are not.
+        """Say why rows are novel; a row that is not novel gets None.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class SeenRows:
         return Novelty(self.columns, ranges, isolation, p_values, novel, self.usual)
 
     def novel_training_rows(self) -> NDArray:
-        """Return which training rows would be novel compared with the others."""
+        """Return which training rows would be novel compared with all other training rows."""
         if self.isolation is None:
             return np.zeros(len(self.codes), bool)
         known = self._ascending

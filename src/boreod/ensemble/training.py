@@ -107,7 +107,8 @@ class Training:
     ) -> "Training":
         """Fit the representation, compute and scale the columns of all rows, and draw bags.
 
-        ``model`` is the detector, and ``seeds`` are those of the bags and of the estimators.
+        ``model`` is the detector, and ``seeds`` holds one seed for the bags and one for the
+        estimators.
         """
         heads = settings.heads
         fitted = heads.penalty, heads.n_trees, bool(heads.fit_intercept)
@@ -174,7 +175,7 @@ class Training:
 
     @property
     def codes(self) -> NDArray:
-        """1 for outliers, 0 for rows that count as inliers, -1 for the others."""
+        """1 for outliers, 0 for rows that count as inliers, -1 for all other rows."""
         return self.assumed.codes
 
     def learn(
@@ -187,9 +188,9 @@ class Training:
     ) -> tuple[Fitted, OutOfBag]:
         """Fit heads to the bags on some of the columns; no neighbors are searched again.
 
-        ``recipe`` names the heads, None for those of the options. ``known`` heads of these columns
-        are not fitted again. With ``n_folds`` folds, no row is scored with weights of heads that
-        were learned from it; 0 is faster.
+        ``recipe`` names the heads; None stands for the recipe of the options. ``known`` heads of
+        these columns are not fitted again. With ``n_folds`` folds, no row is scored with weights of
+        heads that were learned from it; 0 is faster.
         """
         recipe = recipe or self.options.recipe
         columns = self.columns
@@ -234,7 +235,7 @@ class Training:
         )
 
     def _correct(self, odds: NDArray, alone: bool) -> Correction:
-        """Return the line from log-odds of bags, or of averaged members, to those of the table."""
+        """Return the line from log-odds of bags, or of averaged members, to the whole table."""
         codes = self.codes
         share = self.shares.inliers
         weights = self.shares.weigh(self.labels)

@@ -66,7 +66,7 @@ class ArrayRows:
         self.types_ = dict.fromkeys(names, "number")
         self.middle = middle
         self.is_named = is_named
-        # Nothing was done to the columns, and each column of numbers comes from its namesake.
+        # Every column stays as it is, under the same name.
         self.summary_ = [ColumnOfNumbers(name, "number", "as it is", 1) for name in names]
         self.outputs_ = [Output(name) for name in names]
 
@@ -90,7 +90,7 @@ class ArrayRows:
         return np.array(X, dtype=np.float64)
 
     def words_of(self, X: Any) -> Cells:
-        """Return None for missing cells and empty text for other cells, by column."""
+        """Return the cells by column: None where a cell is missing, empty text elsewhere."""
         if is_arrow(X):
             empty = upper_floor("tables.rows").find_missing(self, X)
         else:

@@ -71,7 +71,7 @@ class FittedColumns:
         source = {name: number for number, name in enumerate(found)}
         self._sources = np.array([source[name] for name in self.names], np.intp)
         # The first of the broadest views measures isolation. Views of ranks are left out, because
-        # ranks are bounded and no row can be far from the others.
+        # ranks are bounded and no row can be far from all other rows.
         numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
         self._widest = max(
             numbers, key=lambda number: _breadth(self.views[number]), default=NO_VIEW

@@ -191,7 +191,7 @@ class ScoredView:
         Each score handles all rows before the next score begins, because the cache holds the
         descriptions of one score, but not of all scores. The first description of a score reads no
         other description. So first descriptions are computed together, once for scores that share
-        geometry and once for the others.
+        geometry and once for all other scores.
         """
         self.isolation = training.graph.radii((self.near,))[:, 0]
         graph = training.without_search()

@@ -73,7 +73,7 @@ class Space:
     # Positions of the columns.
     columns: NDArray
     metric: str
-    # Positions of the reference rows; None for all rows.
+    # Positions of the reference rows. None means that all rows are reference rows.
     rows: NDArray | None
 
 

@@ -5,7 +5,7 @@ out-of-bag agreement with the whole detector. A few labels alone would be poor j
 detector has learned from the same labels, and ranks all rows. The candidates are:
 
 - all columns and all heads;
-- raw columns, and all tree heads on them, or those of one kind;
+- raw columns, read by all tree heads or by the tree heads of one kind;
 - raw columns and the scores that pursuit finds for half of the budget, or the score that most bags
   find best: the logistic head reads both, tree heads read raw columns;
 - unless all columns fit: the better of the two sets above, with tree heads that read raw columns
@@ -71,7 +71,7 @@ class Judged(NamedTuple):
 class Learner:
     """Learns candidates, and reuses heads of the whole detector with fewer of their trees.
 
-    The first trees of a head are those that a fit of fewer trees would give, so a choice does not
+    A fit of fewer trees would give the first trees of a head, so a choice does not
     depend on earlier ones. ``whole`` was learned from all columns and heads. Weights of heads are
     learned with ``n_folds`` folds; a draft, which only compares candidates, has 0.
     """
@@ -146,7 +146,7 @@ class Learner:
         return any(self._reads(kind, names) not in self.given for kind in trees)
 
     def judge(self, oob: OutOfBag) -> float:
-        """Return how well out-of-bag probabilities agree with those of the whole detector.
+        """Return how well out-of-bag probabilities agree with the whole detector.
 
         With labels this is the average precision, where the highest rows of the whole detector
         count as outliers. Their number is that of known outliers plus suspicious rows left out of
@@ -236,7 +236,7 @@ class Offer:
         return self._select(raw.columns, raw), found
 
     def _on_raw_columns(self, raw: Selection) -> list[Candidate | None]:
-        """Return raw columns with all tree heads, and with those of one kind."""
+        """Return raw columns with all tree heads, and with the tree heads of each kind."""
         if not raw.columns:
             return []
         plain = _on_raw(self.learner.recipe.kinds)
@@ -334,7 +334,7 @@ def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
 
 
 def _rank_correlations(table: NDArray) -> NDArray:
-    """Return rank correlations of the first column with the others, 0 for constant columns."""
+    """Return rank correlations of the first column with each other column; 0 if one is constant."""
     ranks = average_ranks(table)
     ranks = ranks - ranks.mean(axis=0)
     size = np.sqrt((ranks**2).sum(axis=0))
@@ -346,7 +346,9 @@ def _rank_correlations(table: NDArray) -> NDArray:
 def spend(
     learner: Learner, selection: Selection, kinds: tuple[str, ...], most: int | None = None
 ) -> Candidate | None:
-    """Spend the rest of the budget on trees of some heads; None if it is too little for any head.
+    """Spend the rest of the budget on trees of some heads.
+
+    The result is None if the rest is too small for any head.
 
     If the heads cannot have a tree each, the most expensive head is dropped. ``most`` is the
     largest number of trees of a bag.

@@ -8,8 +8,8 @@ shared parts. A set of columns pays for every part once, as deep as its most dem
 
 Costs that simply add up, as in the paper, are the special case without parts.
 
-Costs in seconds also have such lists for calls. The price of a call is its time beyond
-the prices of its rows. A row in a batch of b rows pays its own price and 1 / b of the price of the
+Costs in seconds may hold the same prices for a call. The price of a call is its time beyond the
+prices of its rows. A row in a batch of b rows pays its own price and 1 / b of the price of the
 call, which vanishes in large batches.
 
 Costs by complexity count operations per row, the same on every machine. For a view of n reference
@@ -187,11 +187,11 @@ class Costs:
         return self.joined(call, lambda row, whole_call: row + whole_call / rows)
 
     def of_rows(self) -> "Costs":
-        """Return the prices of rows in large batches, without those of calls."""
+        """Return the prices of rows in large batches, without prices of calls."""
         return self if self.call is None else replace(self, call=None, few=None)
 
     def joined(self, other: "Costs", join: Callable[[float, float], float]) -> "Costs":
-        """Join the prices of two lists of the same columns one by one."""
+        """Join each price with the same price of other costs of the same columns."""
 
         def both(mine: Mapping[str, float], theirs: Mapping[str, float]) -> dict[str, float]:
             names = dict.fromkeys((*mine, *theirs))

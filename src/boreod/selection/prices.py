@@ -141,7 +141,7 @@ class PriceLists:
 
     @property
     def _typical(self) -> NDArray:
-        """Values of columns that take as long to scale as those of any rows."""
+        """Values of columns that take as long to scale as values of new rows."""
         n_columns = len(self.training.columns.names)
         quantiles = self.training.scaler.quantiles
         if not len(quantiles):
@@ -202,7 +202,7 @@ def remembered_costs(
     """Return prices of columns that were measured before, or measure them and remember them.
 
     Remembered prices have the same ``facts``, see :func:`facts_of_prices`; fresh ones are always
-    measured. Prices of calls belong to those of ``rows``, and are written to the same file.
+    measured. Prices of calls belong to the prices of ``rows``, and are written to the same file.
     """
     known = None if fresh else _read(facts, names, rows)
     if known is not None:
@@ -336,7 +336,7 @@ def _write(facts: Facts, costs: Costs) -> None:
 
 
 def _forget_old(folder: Path) -> None:
-    """Remove the files that were unused for longest, and those that a killed process left."""
+    """Remove the files that were unused for longest, and files that a killed process left."""
     found = [*folder.glob("*.json"), *folder.glob(".*.part")]
     files = [path for path in found if not path.is_dir()]
     files.sort(key=lambda path: path.lstat().st_mtime, reverse=True)
