@@ -143,25 +143,22 @@ class ScoredView:
         parts += [s.score(block) for s in others]
         if sharing:
             parts += self._score_in_parts(sharing, block)
-        found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        return found if order is None else found.take(order, axis=1)
+        return np.concatenate(parts, axis=1).take(order, axis=1)
 
     @cached_property
-    def _ways(self) -> tuple[Together, list[FittedScore], list[FittedScore], NDArray | None]:
+    def _ways(self) -> tuple[Together, list[FittedScore], list[FittedScore], NDArray]:
         """How scores of new rows are computed: three groups of scores, and an order of columns.
 
         One kernel computes the first group together. Scores of the second group are computed one
         by one. Scores of the third group share the geometry of a block. The last item gives, for
-        each column of the view, its position among the columns of the three groups; None if both
-        orders are the same.
+        each column of the view, its position among the columns of the three groups.
         """
         together = Together.of(self.scores, self.graph.radii, self.graph.dimension)
         sharing = self._sharing_geometry
         others = [s for s in self.scores if s not in [*together.scores, *sharing]]
         found = self._names_of([*together.scores, *others, *sharing])
         order = np.array([found.index(name) for name in self.column_names])
-        in_order = bool((order == np.arange(len(order))).all())
-        return together, others, sharing, None if in_order else order
+        return together, others, sharing, order
 
     def _score_in_parts(self, scores: list[FittedScore], block: Block) -> list[NDArray]:
         """Score few rows at a time, so that the geometry that scores share stays in the cache."""
