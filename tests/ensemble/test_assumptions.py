@@ -47,7 +47,7 @@ def test_hidden_outliers_are_left_out_of_the_bags():
         assert len(suspicious) == len(left_out)
         assert not np.isin(suspicious, rows_of_bag).any()
     assert np.isin(np.arange(5, 600)[by_group.mean(axis=0) > 0.5], hidden).mean() > 0.9
-    assert model.oob_.summarize()["left_out"] == len(left_out) <= 60
+    assert model.oob_.summarize().left_out == len(left_out) <= 60
     assert (model.oob_.codes == 0).sum() == 595  # they still count in the precision
     others = np.setdiff1d(np.arange(35, 600), left_out)
     probabilities = model.predict_proba(rows)[:, 1]
@@ -81,7 +81,7 @@ def test_outliers_and_unlabelled_rows_are_enough():
     assert_array_equal(model.predict_proba(rows), plain.predict_proba(rows))
     assert model.classes_.tolist() == [-1, 1]
     assert set(model.predict(rows)) <= {-1, 1}
-    assert model.oob_.summarize()["unlabelled"] == 595
+    assert model.oob_.summarize().unlabelled == 595
     with pytest.warns(UserWarning, match="-1 is read as inlier"):
         BORE(RAW, random_state=0).fit(rows, given)
 
@@ -108,7 +108,7 @@ def test_permuted_labels_teach_nothing():
         model = Detector(n_estimators=25, heads=Heads(n_trees=2), random_state=seed).fit(
             rows, labels
         )
-        found.append(model.oob_.summarize()["auc"])
+        found.append(model.oob_.summarize().auc)
     assert abs(np.mean(found) - 0.5) < 3.0 * np.std(found, ddof=1) / np.sqrt(8)
 
 

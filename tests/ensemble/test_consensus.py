@@ -35,7 +35,7 @@ def test_outliers_come_first(model):
 def test_probabilities_are_quantiles_of_the_training_rows(model):
     probabilities = np.sort(model.oob_proba_)
     assert_allclose(probabilities, (np.arange(400) + 0.5) / 400, atol=1e-9)
-    assert model.oob_.summarize()["auc"] is None
+    assert model.oob_.summarize().auc is None
     assert model.oob_.judged()[0].size == 0
     assert model.threshold_ == model.choose_threshold("alerts:4")
     assert (model.oob_proba_ > model.threshold_).sum() == 4

@@ -347,7 +347,7 @@ def test_a_loaded_model_can_be_fitted_again(data, tmp_path):
     loaded = load_predictor(tmp_path / "a.boreod", kind=BORE).fit(X[:240], y[:240])
     assert loaded.within("40us").oob_proba_.shape == (240,)
     again = reloaded(loaded, tmp_path)
-    assert again.oob_.summarize()["rows"] == 240
+    assert again.oob_.summarize().rows == 240
     assert again.stored_.extra == {}
     assert_array_equal(again.predict_proba(new), loaded.predict_proba(new))
 

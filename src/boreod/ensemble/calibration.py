@@ -101,6 +101,30 @@ def warn_without_score(log_odds: NDArray) -> None:
 
 
 @dataclass(frozen=True)
+class TrainingSummary:
+    """Numbers of training rows, and the quality of their out-of-bag ranking.
+
+    ``judged`` counts the labelled rows with an out-of-bag probability. AUC and average precision
+    are None if all of these are of one class. ``table_rows`` is the size of the table that the rows
+    were drawn from, ``assumed`` tells whether unlabelled rows counted as inliers, and ``left_out``
+    the number of suspicious rows that no bag held.
+    """
+
+    rows: int
+    outliers: int
+    inliers: int
+    unlabelled: int
+    table_rows: int
+    inlier_share: float
+    unlabelled_share: float
+    judged: int
+    auc: float | None
+    average_precision: float | None
+    assumed: bool
+    left_out: int
+
+
+@dataclass(frozen=True)
 class OutOfBag:
     """Training rows as judged by the bags that did not hold them.
 
@@ -138,33 +162,28 @@ class OutOfBag:
     def _judged(self) -> NDArray:
         return np.isfinite(self.probabilities) & (self.codes >= 0)
 
-    def summarize(self) -> dict[str, Any]:
-        """Return the numbers of training rows, and the quality of their out-of-bag ranking.
-
-        ``"judged"`` counts the labelled rows with an out-of-bag probability. AUC and average
-        precision are None if all of these are of one class. ``"table_rows"`` is the size of the
-        table that the rows were drawn from.
-        """
+    def summarize(self) -> TrainingSummary:
+        """Return the numbers of rows, and the quality of their ranking."""
         y_true, y_score = self.judged()
         both = 0 < y_true.sum() < len(y_true)
         weights = None
         # A sample of a table has fewer inliers than the table.
         if len(self.codes) < self.shares.n_rows:
             weights = self.shares.weigh(self.labels)[self._judged]
-        return {
-            "rows": len(self.codes),
-            "outliers": int((self.labels == OUTLIER).sum()),
-            "inliers": int((self.labels == INLIER).sum()),
-            "unlabelled": int((self.labels == UNLABELLED).sum()),
-            "table_rows": self.shares.n_rows,
-            "inlier_share": self.shares.inliers,
-            "unlabelled_share": self.shares.unlabelled,
-            "judged": len(y_true),
-            "auc": float(auc(y_true, y_score, weights)) if both else None,
-            "average_precision": average_precision(y_true, y_score, weights) if both else None,
-            "assumed": self.assumed,
-            "left_out": self.left_out,
-        }
+        return TrainingSummary(
+            rows=len(self.codes),
+            outliers=int((self.labels == OUTLIER).sum()),
+            inliers=int((self.labels == INLIER).sum()),
+            unlabelled=int((self.labels == UNLABELLED).sum()),
+            table_rows=self.shares.n_rows,
+            inlier_share=self.shares.inliers,
+            unlabelled_share=self.shares.unlabelled,
+            judged=len(y_true),
+            auc=float(auc(y_true, y_score, weights)) if both else None,
+            average_precision=average_precision(y_true, y_score, weights) if both else None,
+            assumed=self.assumed,
+            left_out=self.left_out,
+        )
 
     def choose_threshold(self, threshold: Any, always: NDArray | None = None) -> float:
         """Return the probability that a threshold stands for, see :func:`choose_threshold`.

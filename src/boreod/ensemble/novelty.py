@@ -69,7 +69,7 @@ class Novelty:
             return np.minimum(distances / (self.usual or 1.0), MOST_RANGES)
 
     def outside(self) -> list[str | None]:
-        """Name the columns outside their ranges, the farthest first; None if none is outside.
+        """Name the columns outside their ranges, the farthest first; None if all are inside.
 
         Examples
         --------
@@ -88,7 +88,7 @@ class Novelty:
         return result
 
     def words(self) -> list[str | None]:
-        """Say why rows are novel; a row that is not novel gets None.
+        """Say why rows are novel; None for rows that are not.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class SeenRows:
         return Novelty(self.columns, ranges, isolation, p_values, novel, self.usual)
 
     def novel_training_rows(self) -> NDArray:
-        """Return which training rows would be novel compared with all other training rows."""
+        """Return which training rows would be novel compared with the others."""
         if self.isolation is None:
             return np.zeros(len(self.codes), bool)
         known = self._ascending

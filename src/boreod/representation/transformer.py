@@ -159,13 +159,14 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         names: Sequence[str],
         n_bags: int = 0,
         apart: NDArray | None = None,
+        known: KnownRows | None = None,
     ) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
 
-        ``points`` are float64 rows in C order, which must not change later. Rows in the mask
-        ``apart`` are no row's neighbor and in no isolation tree, see
-        :mod:`boreod.representation.columns`. The ``n_bags`` bags that are learned afterwards count
-        in the check of memory.
+        ``points`` are float64 rows in C order, which must not change later. ``known`` are the same
+        rows with their hashes, if these were computed before. Rows in the mask ``apart`` are no
+        row's neighbor and in no isolation tree, see :mod:`boreod.representation.columns`. The
+        ``n_bags`` bags that are learned afterwards count in the check of memory.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)
@@ -194,7 +195,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             counted = self.neighbors, n_threads, n_bags, apart is not None
             needed = count_fit_memory(n_rows, len(raw), planned, *counted)
             check_fit(needed, n_rows, len(raw) + count_scores(planned))
-        everywhere = KnownRows(points)
+        everywhere = known or KnownRows(points)
         by_view = [
             fit_view(everywhere, space, plan, self.neighbors, apart, random, engine)
             for space, plan in planned

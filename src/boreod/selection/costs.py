@@ -187,11 +187,11 @@ class Costs:
         return self.joined(call, lambda row, whole_call: row + whole_call / rows)
 
     def of_rows(self) -> "Costs":
-        """Return the prices of rows in large batches, without prices of calls."""
+        """Return the prices of rows in large batches, without those of calls."""
         return self if self.call is None else replace(self, call=None, few=None)
 
     def joined(self, other: "Costs", join: Callable[[float, float], float]) -> "Costs":
-        """Join each price with the same price of other costs of the same columns."""
+        """Join the prices of two lists of the same columns one by one."""
 
         def both(mine: Mapping[str, float], theirs: Mapping[str, float]) -> dict[str, float]:
             names = dict.fromkeys((*mine, *theirs))

@@ -118,7 +118,7 @@ def describe(model: Predictor) -> dict[str, Any]:
         "source": model.record_.source,
         "label": preparation.label_,
         "ids": list(preparation.ids_),
-        "training": model.oob_.summarize(),
+        "training": asdict(model.oob_.summarize()),
         "preparation": [row._asdict() for row in preparation.summary_],
         "notes": list(preparation.notes_),
         "columns": _columns(model),
@@ -238,17 +238,17 @@ def list_assumptions(model: Predictor) -> list[str]:
         ]
     known = model.oob_.summarize()
     sentences = []
-    if known["assumed"]:
+    if known.assumed:
         sentences += [
-            f"Few rows are labelled inliers ({known['inliers']}), so "
-            f"{count_of(known['unlabelled'], 'unlabelled row')} count as inliers, too.",
+            f"Few rows are labelled inliers ({known.inliers}), so "
+            f"{count_of(known.unlabelled, 'unlabelled row')} count as inliers, too.",
             'A probability means "would be labelled an outlier".',
             "Precision is a lower bound: outliers that nobody labelled count as false alerts.",
         ]
-    if known["left_out"]:
-        verbs = ("looks", "was") if known["left_out"] == 1 else ("look", "were")
+    if known.left_out:
+        verbs = ("looks", "was") if known.left_out == 1 else ("look", "were")
         sentences.append(
-            f"{count_of(known['left_out'], 'suspicious row')} without the label of outliers "
+            f"{count_of(known.left_out, 'suspicious row')} without the label of outliers "
             f"{verbs[0]} like the known ones and {verbs[1]} left out of the bags."
         )
     if model.prior is not None:

@@ -107,7 +107,7 @@ def test_permuted_labels_tell_nothing():
             (prepared.transform(table), told),  # with the labels of the rows themselves
         ):
             model = few.set_params(random_state=seed).fit(rows, codes)
-            found.append(model.oob_.summarize()["auc"])
+            found.append(model.oob_.summarize().auc)
     assert abs(np.mean(honest) - 0.5) < 0.06  # two deviations of what 120 outliers tell, thrice
     assert np.mean(told) > 0.65
 
