@@ -20,9 +20,9 @@ Without any label, rows are ranked by a consensus of scores, refined by trees. E
 brought to a common scale in two steps. First, r is the distance from the median divided by the mean
 absolute deviation, and r / (3 + |r|) limits long tails. Then the result is standardized to mean 0
 and deviation 1 among the training rows. The consensus is the mean of these columns. Trees on bags
-then learn to separate the rows with the highest consensus from the others. Each row is judged by
-trees that did not see it. Where columns are noise, these trees do not split. The consensus and the
-trees are standardized, and the score of a row is the mean of the two.
+then learn to separate the rows with the highest consensus from all other rows. Each row is judged
+by trees that did not see it. Where columns are noise, these trees do not split. The consensus and
+the trees are standardized, and the score of a row is the mean of the two.
 
 A ranking is no probability, so the result is the quantile of the score among the training rows.
 Between two training scores, and beyond the last one, log-odds are linear in the score. A row that
@@ -55,7 +55,7 @@ class Assumed:
     Attributes
     ----------
     codes
-        1 for outliers, 0 for rows that count as inliers, -1 for the rest.
+        1 for outliers, 0 for rows that count as inliers, -1 for all other rows.
     unlabelled
         Whether unlabelled rows count as inliers.
     left_out

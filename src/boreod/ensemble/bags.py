@@ -39,7 +39,9 @@ class Shares:
 def draw_reference(
     codes: NDArray, size: int | None, sampling: str, seed: int
 ) -> tuple[NDArray | None, Shares]:
-    """Return the positions of the rows of a sample, None for all rows, and its shares.
+    """Return the positions of the rows of a sample, and its shares.
+
+    If there is no ``size`` or the table is not larger, the positions are None: all rows are used.
 
     ``"random"`` draws from all rows that are not labelled outliers. ``"stratified"`` gives half of
     the places each to labelled inliers and unlabelled rows. If too few inliers are labelled for
@@ -161,7 +163,7 @@ class BagPlan:
     max_samples
         Share of the smaller class that a bag holds, or of the outliers if there is a ratio.
     ratio
-        Number of inliers per outlier; None for balanced bags.
+        Number of inliers per outlier. Bags are balanced if it is None.
     min_inliers
         Smallest number of inliers in a bag with a ratio, if there are enough inliers.
     grouped

@@ -12,9 +12,9 @@ others, 2018; Dorogush and others, 2018):
 - classes have no weights. The sum of all leaves is the difference from the log-odds of the bag, so
   it is the log-odds for classes of equal weight.
 
-As in random forests, every level of a tree looks at a few random columns, of those that are not
-constant in the bag. Cuts are quantiles of the bag, between values that differ. A bag of hundreds of
-rows needs no more cuts.
+As in random forests, every level of a tree looks at a few random columns, drawn from the columns
+that are not constant in the bag. Cuts are quantiles of the bag, between values that differ. A bag
+of hundreds of rows needs no more cuts.
 """
 
 import numpy as np

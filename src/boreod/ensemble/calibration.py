@@ -150,7 +150,7 @@ class OutOfBag:
 
     @property
     def codes(self) -> NDArray:
-        """1 for outliers, 0 for rows that count as inliers, -1 for the rest."""
+        """1 for outliers, 0 for rows that count as inliers, -1 for all other rows."""
         return count_as_inliers(self.labels) if self.assumed else self.labels
 
     def judged(self) -> tuple[NDArray, NDArray]:

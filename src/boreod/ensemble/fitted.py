@@ -20,7 +20,7 @@ from boreod.ensemble.novelty import Novelty, SeenRows
 from boreod.neighbors import blocks, distinct_rows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Scaler, feature_sources
+from boreod.representation.scaling import Scaler
 
 # The columns of at most this many rows are in memory together.
 MAX_ROWS_AT_ONCE = 65_536
@@ -89,7 +89,7 @@ class Fitted:
         The facts about training rows that novelty needs.
     """
 
-    input_scaler: MinMax | None
+    input_scaler: Scaler | None
     columns: FittedColumns
     scaler: Scaler
     members: list[Member]
@@ -112,7 +112,7 @@ class Fitted:
         return self._represent(self.scale_input(rows), engine, isolate=False)[0]
 
     def log_odds(self, rows: NDArray, engine: Engine, corrected: bool = True) -> NDArray:
-        """Return one log-odds per row; those of the bags themselves if not corrected."""
+        """Return one log-odds per row; if not ``corrected``, the log-odds of the bags."""
         odds = self._score(self.scale_input(rows), engine, isolate=False)[0]
         return self.correction.apply(odds) if corrected else odds
 
@@ -128,7 +128,7 @@ class Fitted:
     def assess(
         self, rows: NDArray, engine: Engine, explain: bool = False, novelty: bool = True
     ) -> Assessment:
-        """Return log-odds, novelty and reasons of rows from one search of their neighbors."""
+        """Return log-odds, novelty and reasons of rows from a single search of neighbors."""
         points = self.scale_input(rows)
         explanation = None
         if explain:
@@ -186,7 +186,7 @@ class Fitted:
         """Add up the contributions of each column over its scalings."""
         n_columns = len(self.columns.names)
         result = np.ascontiguousarray(by_feature[:, :n_columns])
-        sources = feature_sources(self.scaler, n_columns)
+        sources = self.scaler.sources(n_columns)
         result[:, sources[n_columns:]] += by_feature[:, n_columns:]
         return result
 

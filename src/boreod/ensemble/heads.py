@@ -130,9 +130,12 @@ class LogisticHead(Head):
 
     def first(self, n_bags: int) -> "LogisticHead":
         """Return the head with the first bags only."""
-        coefficients = self.coefficients[:n_bags]
-        intercepts = self.intercepts[:n_bags]
-        return LogisticHead(coefficients, intercepts, self.gradients[:n_bags], self.penalty)
+        return replace(
+            self,
+            coefficients=self.coefficients[:n_bags],
+            intercepts=self.intercepts[:n_bags],
+            gradients=self.gradients[:n_bags],
+        )
 
     @cached_property
     def _by_column(self) -> NDArray:

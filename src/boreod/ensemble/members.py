@@ -1,6 +1,6 @@
 """Members of a detector: several heads, the features that each reads, and their weighted mean.
 
-Heads differ in scale: log-odds of trees are small, those of a separable logistic regression are
+Heads differ in scale: log-odds of trees are small, log-odds of a separable logistic regression are
 large. A line with a positive slope, learned out of bag, turns the output of each head into log-odds
 for classes of equal total weight. Unlike ranks, a line gives each row a score that depends on that
 row only, and it goes on beyond the largest training value.
@@ -17,7 +17,7 @@ holds weights near these, like a normal prior whose standard deviation is the me
 loses all of its weight.
 
 Weights learned from a row overrate its score. So out-of-bag rows are split into folds, and each
-fold is averaged with weights learned from the others. New rows use the weights of all folds.
+fold is averaged with weights learned from the other folds. New rows use the weights of all folds.
 
 ==================  ===========================================================================
 kind                what is fitted to every bag, and the features that it reads
@@ -67,7 +67,10 @@ MOST_INLIERS = 50_000
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One head, the places of the features that it reads (None for all), its line and weight."""
+    """One head, its line and weight, and the places of the features that it reads.
+
+    If ``features`` is None, the head reads all features.
+    """
 
     kind: str
     head: Head
@@ -191,16 +194,14 @@ def learn_members(
 def learn_consensus(
     recipe: Recipe, data: BaggedTable, engine: Engine
 ) -> tuple[list[Member], NDArray]:
-    """Fit a consensus of all scores, and trees that separate its highest rows from the others.
+    """Fit a consensus of all scores, and trees that separate its highest rows from all other rows.
 
     Members are standardized; their mean is the score of a row.
     """
     table = data.table
-    found: list[Judged] = []
-    if data.n_raw < table.shape[1]:
-        places = np.arange(data.n_raw, table.shape[1])
-        member = Member(CONSENSUS, ConsensusHead.fit(table[:, places]), places)
-        found.append((member, member.log_odds(table)))
+    places = np.arange(data.n_raw, table.shape[1])
+    member = Member(CONSENSUS, ConsensusHead.fit(table[:, places]), places)
+    found = [(member, member.log_odds(table))]
     if data.n_raw and any(kind.startswith(("trees", "boosted")) for kind in recipe.kinds):
         raw = np.arange(data.n_raw)
         forest = TreeHead.fit(table[:, raw], data.bags, recipe.n_trees, False, data.seed, engine)
@@ -279,10 +280,10 @@ def fit_line(
 ) -> Correction:
     """Fit a line through log-odds to labels by weighted logistic regression.
 
-    Targets are those of Platt (Probabilistic outputs for support vector machines, 1999), as if one
-    more row of each class had been seen. So a few rows that are easy to separate do not make the
-    line vertical. ``counts`` are the numbers of outliers and inliers in the larger table, if the
-    rows are a sample of one. Where the slope would not be positive, the line is almost flat.
+    Targets are as proposed by Platt (Probabilistic outputs for support vector machines, 1999), as
+    if one more row of each class had been seen. So a few rows that are easy to separate do not make
+    the line vertical. ``counts`` are the numbers of outliers and inliers in the larger table, if
+    the rows are a sample of one. Where the slope would not be positive, the line is almost flat.
     """
     n_outliers, n_inliers = counts or (outliers.sum(), (~outliers).sum())
     targets = np.where(outliers, (n_outliers + 1) / (n_outliers + 2), 1 / (n_inliers + 2))

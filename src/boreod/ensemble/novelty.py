@@ -13,10 +13,10 @@ detection, 2010). A small p alone is no alarm, because a share x of all ordinary
 is *novel* if no training row is as isolated (p is at its floor) and d is more than FACTOR times the
 99th percentile of the d_i.
 
-FACTOR was chosen on 21 public tables: 60 % of the training rows were the reference for the others.
-With a FACTOR of 2, 3, 4, 5 and 8, the share of outliers among novel rows was 38, 52, 57, 54 and
-53 %. With 4, one ordinary row in 5,700 is novel. On every table, a row with one column moved 20
-ranges outside has at least 7 times the distance of the percentile.
+FACTOR was chosen on 21 public tables: 60 % of the training rows were the reference for the
+remaining rows. With a FACTOR of 2, 3, 4, 5 and 8, the share of outliers among novel rows was 38,
+52, 57, 54 and 53 %. With 4, one ordinary row in 5,700 is novel. On every table, a row with one
+column moved 20 ranges outside has at least 7 times the distance of the percentile.
 """
 
 from collections.abc import Sequence
@@ -161,14 +161,14 @@ class SeenRows:
 
     def compare(self, rows: NDArray, isolation: NDArray | None) -> Novelty:
         """Return the novelty of rows, given their distances to the 10th reference row."""
-        known = self._ascending
+        ranges = self._ranges(rows)
         if isolation is None:
-            no_row = np.zeros(len(rows), bool)
-            return Novelty(self.columns, self._ranges(rows), None, None, no_row, 0.0)
+            return Novelty(self.columns, ranges, None, None, np.zeros(len(rows), bool), 0.0)
+        known = self._ascending
         as_far = len(known) - np.searchsorted(known, isolation, side="left")
         p_values = (1.0 + as_far) / (len(known) + 1.0)
         novel = isolation > self.limit
-        return Novelty(self.columns, self._ranges(rows), isolation, p_values, novel, self.usual)
+        return Novelty(self.columns, ranges, isolation, p_values, novel, self.usual)
 
     def novel_training_rows(self) -> NDArray:
         """Return which training rows would be novel compared with the others."""

@@ -170,7 +170,7 @@ class TrainingProfile:
 class LearnedRows:
     """Hashes of the training rows, so that a detector is not judged by rows it has learned from.
 
-    ``hashes`` are those of the training rows, prepared as new rows would be, in their order.
+    ``hashes`` has one hash for every training row, prepared as a new row would be.
 
     Examples
     --------

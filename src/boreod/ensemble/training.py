@@ -34,7 +34,7 @@ from boreod.ensemble.parameters import Settings
 from boreod.ensemble.training_rows import TrainingRows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Scaler, feature_sources, fit_scaler
+from boreod.representation.scaling import Scaler, fit_scaler
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 # Only this import needs scikit-learn.
@@ -58,20 +58,9 @@ class Options:
     """Parameters of the detector at the time of its fit, kept for learning again."""
 
     recipe: Recipe
-    n_bags: int
-    scaling: str
     calibration: str | None
     threshold: float | str | None
     prior: float | None
-
-    @classmethod
-    def of(cls, model: Any, settings: Settings) -> "Options":
-        """Return the options of a detector."""
-        heads = settings.heads
-        fitted = heads.penalty, heads.n_trees, bool(heads.fit_intercept)
-        recipe = Recipe(settings.kinds, model.estimator, *fitted)
-        parameters = model.scaling, model.calibration, model.threshold, model.prior
-        return cls(recipe, model.n_estimators, *parameters)
 
     def check_untaught(self) -> None:
         """Refuse parameters that have no meaning without labels."""
@@ -93,7 +82,7 @@ class Training:
     lacks the isolation of the rows. ``seed`` is that of estimators and random choices.
     """
 
-    input_scaler: MinMax | None
+    input_scaler: Scaler | None
     columns: FittedColumns
     scaler: Scaler
     table: NDArray
@@ -118,22 +107,27 @@ class Training:
     ) -> "Training":
         """Fit the representation, compute and scale the columns of all rows, and draw bags.
 
-        ``model`` is the detector, and ``seeds`` are those of the bags and of the estimators.
+        ``model`` is the detector, and ``seeds`` holds one seed for the bags and one for the
+        estimators.
         """
-        options = Options.of(model, settings)
+        heads = settings.heads
+        fitted = heads.penalty, heads.n_trees, bool(heads.fit_intercept)
+        recipe = Recipe(settings.kinds, model.estimator, *fitted)
+        options = Options(recipe, model.calibration, model.threshold, model.prior)
         rows = found.rows
         codes = found.codes
         names = found.preparation.names_
-        bagging = settings.plan_bags(options.n_bags)
+        bagging = settings.plan_bags(model.n_estimators)
         taught = bool((codes == OUTLIER).any())
         if not taught:
             options.check_untaught()
-        input_scaler = MinMax.fit(rows) if settings.reference.input_scaling == "minmax" else None
+        is_scaled = settings.reference.input_scaling == "minmax"
+        input_scaler = fit_scaler("minmax", rows) if is_scaled else None
         points = rows if input_scaler is None else input_scaler.transform(rows)
         apart = None if settings.reference.outliers else codes == OUTLIER
         table = representation.fit_compute(points, names, bagging.n_bags, apart)
         columns = representation.fitted_columns_
-        scaler = fit_scaler(options.scaling if taught else "minmax", table, columns.n_raw)
+        scaler = fit_scaler(model.scaling if taught else "minmax", table, columns.n_raw)
         table = scaler.transform(table)
         if taught:
             assumed = assume_inliers(codes, bagging, settings.assumes_inliers)
@@ -144,7 +138,7 @@ class Training:
             if settings.assumes_inliers:
                 part = table[:, : columns.n_raw or len(columns.names)]
                 seed = seeds[1] + KINDS.index("trees")
-                trees = TreeHead.fit(part, bags, options.recipe.n_trees, False, seed, engine)
+                trees = TreeHead.fit(part, bags, recipe.n_trees, False, seed, engine)
                 weights = found.shares.weigh(codes)
                 odds = trees.log_odds(part)
                 assumed, plan = find_suspicious(assumed, odds, ~bags.holds, weights, bagging)
@@ -181,7 +175,7 @@ class Training:
 
     @property
     def codes(self) -> NDArray:
-        """1 for outliers, 0 for rows that count as inliers, -1 for the others."""
+        """1 for outliers, 0 for rows that count as inliers, -1 for all other rows."""
         return self.assumed.codes
 
     def learn(
@@ -194,24 +188,22 @@ class Training:
     ) -> tuple[Fitted, OutOfBag]:
         """Fit heads to the bags on some of the columns; no neighbors are searched again.
 
-        ``recipe`` names the heads, None for those of the options. ``known`` heads of these columns
-        are not fitted again. With ``n_folds`` folds, no row is scored with weights of heads that
-        were learned from it; 0 is faster.
+        ``recipe`` names the heads; None stands for the recipe of the options. ``known`` heads of
+        these columns are not fitted again. With ``n_folds`` folds, no row is scored with weights of
+        heads that were learned from it; 0 is faster.
         """
         recipe = recipe or self.options.recipe
         columns = self.columns
         scaler = self.scaler
         table = self.table
-        wanted = set(names)
-        places = [place for place, name in enumerate(columns.names) if name in wanted]
+        places = sorted(self.place_of(names).tolist())
         if len(places) < len(columns.names):
             columns = columns.keep([columns.names[place] for place in places])
             scaler = scaler.keep(places)
-            sources = feature_sources(self.scaler, len(self.columns.names))
+            sources = self.scaler.sources(len(self.columns.names))
             table = table[:, np.isin(sources, places)]
         evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
-        n_columns = len(columns.names)
-        data = BaggedTable(table, columns.n_raw, n_columns, self.bags, evidence, self.seed)
+        data = BaggedTable(table, columns.n_raw, len(columns.names), self.bags, evidence, self.seed)
         correction: Correction | Quantiles
         if self.taught:
             # The trees that looked for suspicious rows had the same bags, columns and seed.
@@ -238,11 +230,12 @@ class Training:
         )
         left_out = int(self.taught and self.assumed.left_out.sum())
         probabilities = expit(correction.apply(odds))
-        assumed = self.assumed.unlabelled
-        return fitted, OutOfBag(probabilities, self.labels, self.shares, assumed, left_out)
+        return fitted, OutOfBag(
+            probabilities, self.labels, self.shares, self.assumed.unlabelled, left_out
+        )
 
     def _correct(self, odds: NDArray, alone: bool) -> Correction:
-        """Return the line from log-odds of bags, or of averaged members, to those of the table."""
+        """Return the line from log-odds of bags, or of averaged members, to the whole table."""
         codes = self.codes
         share = self.shares.inliers
         weights = self.shares.weigh(self.labels)

@@ -40,12 +40,12 @@ class TrainingRows:
     table
         The rows as the user passed them, for a report.
     source
-        Name of the file, without its folder; None for other tables.
+        Name of the file, without its folder. None if the table is no file.
     name_of
-        Function that returns the users' name of the row at a place; None for arrays.
+        Function that returns the user's name of the row at a place. None if the table is an array.
     warn_of_copies
-        Function that warns if too many rows are copies of others; None for arrays. Its arguments
-        are the number of copies and the number of rows.
+        Function that warns if too many rows are copies. None if the table is an array. Its
+        arguments are the number of copies and the number of rows.
     """
 
     rows: NDArray

@@ -12,7 +12,6 @@ from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, T
 from boreod.persistence.members import StoredTrees, pack_trees, unpack_trees
 from boreod.persistence.parameters import is_registered, score_class
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import ScoredView, fit_scale, search_depths
 from boreod.representation.views import VIEW_METRICS, Space
 from boreod.scores.base import FittedScore, PlannedScore
@@ -210,12 +209,3 @@ def _build_view(
         {stored.ks_of_radii: owners[owner]["radii"]},
     )
     return ScoredView(space, graph, scores, known, scale)
-
-
-def build_scaler(kind: str, arrays: Arrays) -> Scaler:
-    """Return the scaler of columns."""
-    ranges = MinMax(arrays["low"], arrays["factor"])
-    if kind == "minmax":
-        return ranges
-    ranked = Rank(arrays["quantiles"])
-    return Both(ranges, ranked) if kind == "both" else ranked

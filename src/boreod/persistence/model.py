@@ -21,7 +21,7 @@ from boreod.ensemble.members import UNCHANGED
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
 from boreod.files import __version__, typed_json
-from boreod.persistence.columns import build_columns, build_scaler, describe_columns
+from boreod.persistence.columns import build_columns, describe_columns
 from boreod.persistence.container import (
     TYPES,
     Arrays,
@@ -57,7 +57,7 @@ from boreod.predictor import (
     settings_of,
 )
 from boreod.representation.array_rows import ArrayRows, upper_floor
-from boreod.representation.scaling import NO_QUANTILES, Both, MinMax, Rank
+from boreod.representation.scaling import Scaler
 from boreod.selection.budgets import BudgetCurve, Selection
 from boreod.selection.costs import SECONDS, Costs
 from boreod.text import first_clause, shorten
@@ -130,8 +130,8 @@ def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
         named=hasattr(model, "feature_names_in_") or names != [f"x{i}" for i in range(len(names))],
         columns=list(fitted.columns.names),
         input_scaling=fitted.input_scaler is not None,
-        scaling={MinMax: "minmax", Rank: "rank", Both: "both"}[type(fitted.scaler)],
-        quantiles=arrays.get("scaler.quantiles", NO_QUANTILES).shape[1],
+        scaling=fitted.scaler.kind,
+        quantiles=fitted.scaler.quantiles.shape[1],
         representation=representation,
         members=members,
         correction=UNCHANGED if is_ranking else fitted.correction,
@@ -154,10 +154,7 @@ def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
 def _other_arrays(model: Predictor) -> Arrays:
     """Return the arrays that belong to neither columns nor members, among other attributes."""
     fitted = model.fitted_
-    scaler = vars(fitted.scaler)
-    if isinstance(fitted.scaler, Both):
-        scaler = vars(fitted.scaler.scaled) | vars(fitted.scaler.ranked)
-    arrays = named("scaler", scaler) | named("ranks", vars(fitted.correction))
+    arrays = named("scaler", vars(fitted.scaler)) | named("ranks", vars(fitted.correction))
     arrays |= named("seen", vars(fitted.seen) | vars(model.record_.learned_rows))
     arrays |= named("oob", vars(model.oob_)) | {"base": fitted.base}
     if fitted.input_scaler is not None:
@@ -329,9 +326,9 @@ def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
     # Without a view that measures isolation, the file holds none.
     isolation = seen["isolation"] if seen["isolation"].size else None
     return Fitted(
-        MinMax(**owners["input"]) if manifest.input_scaling else None,
+        Scaler("minmax", **owners["input"]) if manifest.input_scaling else None,
         build_columns(manifest.columns, names, manifest.representation, owners),
-        build_scaler(manifest.scaling, owners["scaler"]),
+        Scaler(manifest.scaling, **owners["scaler"]),
         members,
         arrays["base"],
         Quantiles(**owners["ranks"]) if manifest.knots else manifest.correction,

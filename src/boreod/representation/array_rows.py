@@ -66,15 +66,14 @@ class ArrayRows:
         self.types_ = dict.fromkeys(names, "number")
         self.middle = middle
         self.is_named = is_named
-        # Nothing was done to the columns, and each column of numbers comes from its namesake.
+        # Every column stays as it is, under the same name.
         self.summary_ = [ColumnOfNumbers(name, "number", "as it is", 1) for name in names]
         self.outputs_ = [Output(name) for name in names]
 
     @classmethod
     def fit(cls, rows: NDArray, names: list[str], is_named: bool) -> "ArrayRows":
         """Store the median of every column; it is always a value of the column, never a mean."""
-        middle = np.quantile(rows, 0.5, axis=0, method="lower")
-        return cls(names, middle, is_named)
+        return cls(names, np.quantile(rows, 0.5, axis=0, method="lower"), is_named)
 
     def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
         """Return the rows of a table as float64; medians replace missing values.
@@ -91,7 +90,7 @@ class ArrayRows:
         return np.array(X, dtype=np.float64)
 
     def words_of(self, X: Any) -> Cells:
-        """Return None for missing cells and empty text for other cells, by column."""
+        """Return the cells by column: None where a cell is missing, empty text elsewhere."""
         if is_arrow(X):
             empty = upper_floor("tables.rows").find_missing(self, X)
         else:

@@ -60,8 +60,8 @@ class FittedColumns:
         taken = [name for name in self.raw if name in place]
         # The number of raw columns in use.
         self.n_raw = len(taken)
-        self._raw_from = _span([self.raw.index(name) for name in taken])
-        self._raw_to = _span([place[name] for name in taken])
+        self._raw_from = [self.raw.index(name) for name in taken]
+        self._raw_to = [place[name] for name in taken]
         # Positions of the columns of every view, then of every detector.
         computed = [view.column_names for view in self.views]
         computed += [[detector.label] for detector in self.detectors]
@@ -71,7 +71,7 @@ class FittedColumns:
         source = {name: number for number, name in enumerate(found)}
         self._sources = np.array([source[name] for name in self.names], np.intp)
         # The first of the broadest views measures isolation. Views of ranks are left out, because
-        # ranks are bounded and no row can be far from the others.
+        # ranks are bounded and no row can be far from all other rows.
         numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
         self._widest = max(
             numbers, key=lambda number: _breadth(self.views[number]), default=NO_VIEW
@@ -189,12 +189,6 @@ class FittedColumns:
                 f"`columns` must be names of fitted columns; got {unknown[0]!r}. "
                 f"Did you mean {', '.join(close)}? All are in `columns_`."
             )
-
-
-def _span(places: list[int]) -> slice | list[int]:
-    """Return positions as a slice if they are consecutive: slices are faster for one row."""
-    start, number = (places or [0])[0], len(places)
-    return slice(start, start + number) if places == [*range(start, start + number)] else places
 
 
 def _score(views: list[ScoredView], item: Item, widest: int) -> Found:

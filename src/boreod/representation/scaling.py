@@ -6,7 +6,7 @@ of training rows below it, so a long tail has no effect. The scaler ``"both"`` i
 can use both: it returns min-max scaled raw columns, ranks of scores, then ranks of raw columns.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,100 +15,71 @@ from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.validation import LARGEST
 
 QUANTILES = 1000
-NO_RANGE, NO_QUANTILES = np.empty(0), np.empty((0, 0))
-
-
-@dataclass(frozen=True, eq=False)
-class MinMax:
-    """Scale training rows to [0, 1] and constant columns to 0; new rows may lie far outside."""
-
-    # The least value of every column, which is subtracted.
-    low: NDArray
-    # The factor of the difference: 1 / (largest value - least value), or 0 in constant columns.
-    factor: NDArray
-
-    @classmethod
-    def fit(cls, table: NDArray) -> "MinMax":
-        """Learn the range of every column."""
-        low = table.min(axis=0)
-        extent = table.max(axis=0) - low
-        # The inverse of a smaller extent overflows.
-        usable = extent > np.finfo(np.float64).tiny
-        return cls(low, np.divide(1.0, extent, out=np.zeros_like(extent), where=usable))
-
-    def transform(self, table: NDArray) -> NDArray:
-        """Scale rows."""
-        return _scale(np.ascontiguousarray(table), self.low, self.factor, NO_QUANTILES)
-
-    def keep(self, places: list[int]) -> "MinMax":
-        """Return the scaler of the columns at these positions."""
-        return MinMax(self.low[places], self.factor[places])
-
-
-def standardize(table: NDArray) -> MinMax:
-    """Return a scaler to mean 0 and standard deviation 1; constant columns become 0."""
-    center, spread = table.mean(axis=0), table.std(axis=0)
-    usable = spread > 1e-12 * np.abs(table).max(axis=0)
-    return MinMax(center, np.divide(1.0, spread, out=np.zeros_like(spread), where=usable))
-
-
-@dataclass(frozen=True, eq=False)
-class Rank:
-    """Replace each value by the interpolated share of training rows below it."""
-
-    # Ascending quantiles, one row for each column of the table.
-    quantiles: NDArray
-
-    @classmethod
-    def fit(cls, table: NDArray) -> "Rank":
-        """Learn the quantiles of every column."""
-        points = np.linspace(0.0, 1.0, min(QUANTILES, len(table) - 1) + 1)
-        return cls(np.ascontiguousarray(np.quantile(table, points, axis=0).T))
-
-    def transform(self, table: NDArray) -> NDArray:
-        """Scale rows."""
-        return _scale(np.ascontiguousarray(table), NO_RANGE, NO_RANGE, self.quantiles)
-
-    def keep(self, places: list[int]) -> "Rank":
-        """Return the scaler of the columns at these positions."""
-        return Rank(self.quantiles[places])
-
-
-@dataclass(frozen=True, eq=False)
-class Both:
-    """Return min-max scaled raw columns, then ranks of scores, then ranks of raw columns."""
-
-    # The scaler of the raw columns, which come first in the table.
-    scaled: MinMax
-    # The scaler of all columns.
-    ranked: Rank
-
-    def transform(self, table: NDArray) -> NDArray:
-        """Scale rows."""
-        low, factor = self.scaled.low, self.scaled.factor
-        return _scale(np.ascontiguousarray(table), low, factor, self.ranked.quantiles)
-
-    def keep(self, places: list[int]) -> "Both":
-        """Return the scaler of the columns at these positions."""
-        raw = [place for place in places if place < len(self.scaled.low)]
-        return Both(self.scaled.keep(raw), self.ranked.keep(places))
-
-
-Scaler = MinMax | Rank | Both
+NO_RANGE = np.empty(0)
+NO_QUANTILES = np.empty((0, 0))
 SCALERS = ("minmax", "rank", "both")
 
 
-def fit_scaler(kind: str, table: NDArray, n_raw: int) -> Scaler:
-    """Learn a scaler of this kind; the first ``n_raw`` columns of the table are raw columns."""
-    if kind == "both":
-        return Both(MinMax.fit(table[:, :n_raw]), Rank.fit(table))
-    return Rank.fit(table) if kind == "rank" else MinMax.fit(table)
+@dataclass(frozen=True, eq=False)
+class Scaler:
+    """Scales some columns by their range, and ranks some; see :func:`fit_scaler`.
+
+    The first columns of a table have a range. Rows outside the training range may lie far outside
+    [0, 1].
+    """
+
+    kind: str
+    # The least value of every scaled column, which is subtracted.
+    low: NDArray = field(default_factory=lambda: NO_RANGE)
+    # The factor of the difference: 1 / (largest value - least value), or 0 in constant columns.
+    factor: NDArray = field(default_factory=lambda: NO_RANGE)
+    # Ascending quantiles, one row for each ranked column.
+    quantiles: NDArray = field(default_factory=lambda: NO_QUANTILES)
+
+    def transform(self, table: NDArray) -> NDArray:
+        """Scale rows."""
+        return _scale(np.ascontiguousarray(table), self.low, self.factor, self.quantiles)
+
+    def keep(self, places: list[int]) -> "Scaler":
+        """Return the scaler of the columns at these positions."""
+        scaled = [place for place in places if place < len(self.low)]
+        ranked = [place for place in places if place < len(self.quantiles)]
+        return Scaler(self.kind, self.low[scaled], self.factor[scaled], self.quantiles[ranked])
+
+    def sources(self, n_columns: int) -> NDArray:
+        """Return, for each feature, the index of the column that it comes from."""
+        return np.arange(len(self.low) + len(self.quantiles)) % n_columns
 
 
-def feature_sources(scaler: Scaler, n_columns: int) -> NDArray:
-    """Return, for each scaled feature, the index of the column that it comes from."""
-    n_raw = len(scaler.scaled.low) if isinstance(scaler, Both) else 0
-    return np.concatenate([np.arange(n_columns), np.arange(n_raw)])
+def fit_scaler(kind: str, table: NDArray, n_raw: int = 0) -> Scaler:
+    """Learn a scaler of this kind; the first ``n_raw`` columns of the table are raw columns.
+
+    ``"minmax"`` scales training rows to [0, 1] and constant columns to 0. ``"rank"`` replaces each
+    value by the interpolated share of training rows below it. ``"both"`` returns min-max scaled raw
+    columns, then ranks of scores, then ranks of raw columns.
+    """
+    quantiles = NO_QUANTILES
+    if kind != "minmax":
+        points = np.linspace(0.0, 1.0, min(QUANTILES, len(table) - 1) + 1)
+        quantiles = np.ascontiguousarray(np.quantile(table, points, axis=0).T)
+    if kind == "rank":
+        return Scaler(kind, quantiles=quantiles)
+    scaled = table[:, :n_raw] if kind == "both" else table
+    low = scaled.min(axis=0)
+    extent = scaled.max(axis=0) - low
+    # The inverse of a smaller extent overflows.
+    usable = extent > np.finfo(np.float64).tiny
+    factor = np.divide(1.0, extent, out=np.zeros_like(extent), where=usable)
+    return Scaler(kind, low, factor, quantiles)
+
+
+def standardize(table: NDArray) -> Scaler:
+    """Return a scaler to mean 0 and standard deviation 1; constant columns become 0."""
+    center = table.mean(axis=0)
+    spread = table.std(axis=0)
+    usable = spread > 1e-12 * np.abs(table).max(axis=0)
+    inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=usable)
+    return Scaler("minmax", center, inverse)
 
 
 @compiled

@@ -26,7 +26,7 @@ from boreod.neighbors import (
     part_of,
 )
 from boreod.parallel import Engine
-from boreod.representation.scaling import MinMax, Rank, standardize
+from boreod.representation.scaling import Scaler, fit_scaler, standardize
 from boreod.representation.views import VIEW_METRICS, Space
 from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.together import Together
@@ -51,7 +51,7 @@ class ScoredView:
     # Finds the reference row that equals a row in all columns of the table.
     known: KnownRows
     # Scales columns before distances are computed.
-    scale: MinMax | Rank | None = None
+    scale: Scaler | None = None
     # Distance from every training row to its 10th nearest reference row other than itself. It is
     # None in a model that was loaded from a file.
     isolation: NDArray | None = None
@@ -145,25 +145,22 @@ class ScoredView:
         parts += [s.score(block) for s in others]
         if sharing:
             parts += self._score_in_parts(sharing, block)
-        found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        return found if order is None else found.take(order, axis=1)
+        return np.concatenate(parts, axis=1).take(order, axis=1)
 
     @cached_property
-    def _ways(self) -> tuple[Together, list[FittedScore], list[FittedScore], NDArray | None]:
+    def _ways(self) -> tuple[Together, list[FittedScore], list[FittedScore], NDArray]:
         """How scores of new rows are computed: three groups of scores, and an order of columns.
 
         One kernel computes the first group together. Scores of the second group are computed one
         by one. Scores of the third group share the geometry of a block. The last item gives, for
-        each column of the view, its position among the columns of the three groups; None if both
-        orders are the same.
+        each column of the view, its position among the columns of the three groups.
         """
         together = Together.of(self.scores, self.graph.radii, self.graph.dimension)
         sharing = self._sharing_geometry
         others = [s for s in self.scores if s not in [*together.scores, *sharing]]
         found = self._names_of([*together.scores, *others, *sharing])
         order = np.array([found.index(name) for name in self.column_names])
-        in_order = bool((order == np.arange(len(order))).all())
-        return together, others, sharing, None if in_order else order
+        return together, others, sharing, order
 
     def _score_in_parts(self, scores: list[FittedScore], block: Block) -> list[NDArray]:
         """Score few rows at a time, so that the geometry that scores share stays in the cache."""
@@ -193,7 +190,7 @@ class ScoredView:
         Each score handles all rows before the next score begins, because the cache holds the
         descriptions of one score, but not of all scores. The first description of a score reads no
         other description. So first descriptions are computed together, once for scores that share
-        geometry and once for the others.
+        geometry and once for all other scores.
         """
         self.isolation = training.graph.radii((self.near,))[:, 0]
         graph = training.without_search()
@@ -266,11 +263,11 @@ def _take_step(
     return [s.take_step(step, block, [array[block.own] for array in s.frozen]) for s in scores]
 
 
-def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:
+def fit_scale(metric: str, points: NDArray) -> Scaler | None:
     """Return the scaler to apply before distances are computed; None if there is none."""
     if metric == "standardized":
         return standardize(points)
-    return Rank.fit(points) if metric == "ranked" else None
+    return fit_scaler("rank", points) if metric == "ranked" else None
 
 
 def _not_fitted(plan: Sequence[PlannedScore]) -> list[FittedScore]:

@@ -28,8 +28,10 @@ from numpy.typing import NDArray
 
 from boreod.neighbors import METRICS
 
-VIEW_METRICS = {metric: metric for metric in METRICS}
-VIEW_METRICS |= dict.fromkeys(("standardized", "ranked"), "euclidean")
+VIEW_METRICS = {metric: metric for metric in METRICS} | {
+    "standardized": "euclidean",
+    "ranked": "euclidean",
+}
 ALLOWED = (
     "'full', 'subspaces:<number>', 'sample:<rows>', 'manhattan', 'cosine', 'standardized', "
     "'ranked' or a View"
@@ -73,7 +75,7 @@ class Space:
     # Positions of the columns.
     columns: NDArray
     metric: str
-    # Positions of the reference rows; None for all rows.
+    # Positions of the reference rows. None means that all rows are reference rows.
     rows: NDArray | None
 
 

@@ -5,7 +5,7 @@ out-of-bag agreement with the whole detector. A few labels alone would be poor j
 detector has learned from the same labels, and ranks all rows. The candidates are:
 
 - all columns and all heads;
-- raw columns, and all tree heads on them, or those of one kind;
+- raw columns, read by all tree heads or by the tree heads of one kind;
 - raw columns and the scores that pursuit finds for half of the budget, or the score that most bags
   find best: the logistic head reads both, tree heads read raw columns;
 - unless all columns fit: the better of the two sets above, with tree heads that read raw columns
@@ -44,14 +44,11 @@ FEW_BAGS = BOOSTED_BAGS
 # Share of the budget that is for columns, after the fixed price of a prediction is paid.
 SHARE_FOR_COLUMNS = 0.5
 LOGISTIC = "logistic"
-MAX_HEADS = 16
 MAX_CANDIDATES = 16
 
 Learned = tuple[Fitted, OutOfBag]
 # The kind of a head, and the columns that it reads.
 Reads = tuple[str, tuple[str, ...]]
-# Tree heads and logistic heads.
-Heads = dict[Reads, Any]
 
 
 @dataclass(frozen=True)
@@ -72,9 +69,9 @@ class Judged(NamedTuple):
 
 @dataclass
 class Learner:
-    """Learns candidates, and reuses fitted heads with fewer of their trees.
+    """Learns candidates, and reuses heads of the whole detector with fewer of their trees.
 
-    The first trees of a head are those that a fit of fewer trees would give, so a choice does not
+    A fit of fewer trees would give the first trees of a head, so a choice does not
     depend on earlier ones. ``whole`` was learned from all columns and heads. Weights of heads are
     learned with ``n_folds`` folds; a draft, which only compares candidates, has 0.
     """
@@ -82,7 +79,6 @@ class Learner:
     training: Training
     whole: Learned
     n_folds: int = FOLDS
-    heads: Heads = field(default_factory=dict, repr=False)
     made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -92,11 +88,10 @@ class Learner:
         return replace(self.training.options.recipe, kinds=kinds)
 
     @cached_property
-    def given(self) -> Heads:
-        """Heads of the whole detector."""
-        everything = self.training.columns.names
-        members = self.whole[0].members
-        return {self._reads(member.kind, everything): member.head for member in members}
+    def given(self) -> dict[Reads, Any]:
+        """Tree heads and logistic heads of the whole detector."""
+        names = self.training.columns.names
+        return {self._reads(member.kind, names): member.head for member in self.whole[0].members}
 
     @cached_property
     def draft(self) -> "Learner":
@@ -130,23 +125,14 @@ class Learner:
         return self.made[key]
 
     def learn(self, candidate: Candidate, engine: Engine) -> Learned:
-        """Fit the heads of a candidate that are not known yet."""
+        """Fit the heads of a candidate that the whole detector does not have."""
         names = candidate.selection.columns
         recipe = candidate.recipe
         if len(names) == len(self.training.columns.names) and recipe == self.recipe:
             return self.whole
         reads = {kind: self._reads(kind, names) for kind in recipe.kinds}
-        heads = self.given | self.heads
-        # A logistic head has no trees, and needs none.
-        known = {
-            kind: heads[key]
-            for kind, key in reads.items()
-            if key in heads and getattr(heads[key], "n_trees", 0) >= recipe.trees_of(kind)
-        }
-        learned = self.training.learn(names, engine, recipe, known, self.n_folds)
-        fresh = {reads[m.kind]: m.head for m in learned[0].members if m.kind not in known}
-        self.heads = dict([*self.heads.items(), *fresh.items()][-MAX_HEADS:])
-        return learned
+        known = {kind: self.given[key] for kind, key in reads.items() if key in self.given}
+        return self.training.learn(names, engine, recipe, known, self.n_folds)
 
     def price_trees(self, costs: Costs, kinds: Iterable[str], n_trees: int) -> float:
         """Return the price of heads with ``n_trees`` trees per bag."""
@@ -160,7 +146,7 @@ class Learner:
         return any(self._reads(kind, names) not in self.given for kind in trees)
 
     def judge(self, oob: OutOfBag) -> float:
-        """Return how well out-of-bag probabilities agree with those of the whole detector.
+        """Return how well out-of-bag probabilities agree with the whole detector.
 
         With labels this is the average precision, where the highest rows of the whole detector
         count as outliers. Their number is that of known outliers plus suspicious rows left out of
@@ -227,9 +213,6 @@ class Offer:
             advice = ". Raise it, or add 'logistic' to `heads`."
             raise too_low(self.budget, what, least, costs.unit, advice)
         best = best_of(judged).candidate
-        # Boosted trees have few bags in any case, so the trees of the draft can be used.
-        drafted = learner.draft.heads.items()
-        learner.heads |= {key: head for key, head in drafted if key[0] == "boosted"}
         return best.selection, learner.compare(best, engine).learned
 
     def _sets(self) -> tuple[Selection, list[Selection]]:
@@ -244,22 +227,16 @@ class Offer:
         bought = self._buy(part, costs.names)
         scores = learner.split(bought.columns)[1]
         found = [self._select(raw.columns + scores, bought)] if scores else []
-        best = self._best_score(score_names)
-        if best is not None and not any(best in some.columns for some in found):
+        if self.best_single is not None and self._can_buy(self.budget, score_names):
+            best = self.best_single(costs.only(score_names), self.budget)[0]
             left = self.budget - costs.total([best])
             beside = self._buy(costs.base + SHARE_FOR_COLUMNS * left, raw_names)
-            if beside.columns:
+            if beside.columns and best not in scores:
                 found.append(self._select([*beside.columns, best], beside))
         return self._select(raw.columns, raw), found
 
-    def _best_score(self, scores: list[str]) -> str | None:
-        """Return the affordable score that bags find best."""
-        if self.best_single is None or not self._can_buy(self.budget, scores):
-            return None
-        return self.best_single(self.costs.only(scores), self.budget)[0]
-
     def _on_raw_columns(self, raw: Selection) -> list[Candidate | None]:
-        """Return raw columns with all tree heads, and with those of one kind."""
+        """Return raw columns with all tree heads, and with the tree heads of each kind."""
         if not raw.columns:
             return []
         plain = _on_raw(self.learner.recipe.kinds)
@@ -357,7 +334,7 @@ def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
 
 
 def _rank_correlations(table: NDArray) -> NDArray:
-    """Return rank correlations of the first column with the others, 0 for constant columns."""
+    """Return rank correlations of the first column with each other column; 0 if one is constant."""
     ranks = average_ranks(table)
     ranks = ranks - ranks.mean(axis=0)
     size = np.sqrt((ranks**2).sum(axis=0))
@@ -369,7 +346,9 @@ def _rank_correlations(table: NDArray) -> NDArray:
 def spend(
     learner: Learner, selection: Selection, kinds: tuple[str, ...], most: int | None = None
 ) -> Candidate | None:
-    """Spend the rest of the budget on trees of some heads; None if it is too little for any head.
+    """Spend the rest of the budget on trees of some heads.
+
+    The result is None if the rest is too small for any head.
 
     If the heads cannot have a tree each, the most expensive head is dropped. ``most`` is the
     largest number of trees of a bag.

@@ -8,8 +8,8 @@ shared parts. A set of columns pays for every part once, as deep as its most dem
 
 Costs that simply add up, as in the paper, are the special case without parts.
 
-Costs in seconds also have such lists for calls. The price of a call is its time beyond
-the prices of its rows. A row in a batch of b rows pays its own price and 1 / b of the price of the
+Costs in seconds may hold the same prices for a call. The price of a call is its time beyond the
+prices of its rows. A row in a batch of b rows pays its own price and 1 / b of the price of the
 call, which vanishes in large batches.
 
 Costs by complexity count operations per row, the same on every machine. For a view of n reference

@@ -9,8 +9,8 @@ Calls of few rows are timed part by part as well. The price of a call is its tim
 of its rows. It pays for checks and all other work that is done once per call. A row in a batch of b
 rows pays 1 / b of this price. Calls of one row and of ten are timed, because several rows are
 searched for copies, and because some kernels work on 16 rows at once. Parts that are timed one
-after the other find their arrays in the cache, unlike those of a whole prediction. Their times are
-therefore raised in proportion, so that they add up to the time of the whole detector.
+after the other find their arrays in the cache, unlike parts of a whole prediction. The times of
+parts are therefore raised in proportion, so that they add up to the time of the whole detector.
 """
 
 import time
@@ -218,10 +218,7 @@ def _checked(rows: NDArray) -> NDArray:
 def _as_pairs(odds: NDArray) -> NDArray:
     """Return probabilities as ``predict_proba`` does."""
     outlier = expit(odds)
-    result = np.empty((len(outlier), 2))
-    result[:, 0] = 1.0 - outlier
-    result[:, 1] = outlier
-    return result
+    return np.column_stack([1.0 - outlier, outlier])
 
 
 def sample_rows(points: NDArray) -> NDArray:
@@ -303,7 +300,7 @@ def _time_score(
     geometry = _at_all(s.ks, lambda k: timed[k][1])
     share = 1.0
     if len(s.ks) > 1:
-        # This is the time that columns of lower k add to the largest, as a share of their own time.
+        # Columns of lower k add this time to the largest, and take only a share of their time.
         deepest = single[s.ks[-1]]
         extra = work(s.ks)[0] - deepest
         share = min(1.0, max(0.0, extra / (sum(single.values()) - deepest)))

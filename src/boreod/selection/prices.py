@@ -43,7 +43,6 @@ from boreod.ensemble.training import Training
 from boreod.files import __version__, cache_folder, typed_json, write_text
 from boreod.parallel import one_blas_thread, plain_interrupts
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Rank
 from boreod.representation.scored_view import ScoredView
 from boreod.selection.budgets import needs_clock
 from boreod.selection.costs import SECONDS, Costs, complexity_costs, declared_costs, kind_of_tree
@@ -63,7 +62,6 @@ MOST_FILES = 200
 MOST_BYTES = 2**25
 
 Facts = dict[str, Any]
-Measure = Callable[[], Costs]
 
 
 @dataclass
@@ -72,7 +70,8 @@ class PriceLists:
 
     ``whole`` is the detector with all columns and heads, ``rows`` are some rows to measure with,
     and ``neighbors`` is the back end that was asked for. ``fresh`` times are measured for this
-    model even if an earlier fit did the same work. ``measured`` are seconds per row, once known.
+    model even if an earlier fit did the same work. ``measured`` are seconds, with or without prices
+    of calls, once known.
     """
 
     training: Training
@@ -81,7 +80,6 @@ class PriceLists:
     neighbors: Any
     fresh: bool = False
     measured: Costs | None = field(default=None, init=False)
-    _with_calls: Costs | None = field(default=None, init=False)
     _known: list[tuple[Any, Costs]] = field(default_factory=list, init=False)
 
     def time_alone(self, fitted: Fitted) -> float:
@@ -103,15 +101,14 @@ class PriceLists:
         work: Facts = {
             "neighbors": self.neighbors,
             "bags": len(training.bags.rows),
-            "scaling": type(training.scaler).__name__,
+            "scaling": training.scaler.kind,
             "input_scaling": whole.input_scaler is not None,
+            "estimator": training.options.recipe.estimator,
+            "heads": [member.kind for member in whole.members],
+            "trees": {kind: head.n_trees for kind, head in whole.tree_heads.items()},
         }
         if any(not isinstance(member.head, LogisticHead) for member in whole.members):
-            work["estimator"] = training.options.recipe.estimator
-            work["heads"] = [member.kind for member in whole.members]
             work["size"] = [training.bags.rows.shape[1], len(whole.base)]
-        if whole.tree_heads:
-            work["trees"] = {kind: head.n_trees for kind, head in whole.tree_heads.items()}
         return facts_of_prices(training.columns, self._shape, work)
 
     def _measure(self) -> Costs:
@@ -144,12 +141,11 @@ class PriceLists:
 
     @property
     def _typical(self) -> NDArray:
-        """Values of columns that take as long to scale as those of any rows."""
-        scaler = self.training.scaler
+        """Values of columns that take as long to scale as values of new rows."""
         n_columns = len(self.training.columns.names)
-        if isinstance(scaler, MinMax):
+        quantiles = self.training.scaler.quantiles
+        if not len(quantiles):
             return np.full((CALL_ROWS, n_columns), 0.5)
-        quantiles = (scaler if isinstance(scaler, Rank) else scaler.ranked).quantiles
         # Equal values would be found too fast, because the processor predicts every branch.
         random = np.random.default_rng(0)
         places = random.integers(quantiles.shape[1] - 1, size=(CALL_ROWS, n_columns))
@@ -165,9 +161,15 @@ class PriceLists:
         if needs_clock(costs, unit):
             if self.measured is None:
                 names = self.training.columns.names
-                times = remembered_costs(self._facts, names, self._measure, fresh=self.fresh)
-                self.measured = times.of_rows()
-            return self.measured if batch_size is None else self._complete(self.measured)
+                self.measured = remembered_costs(self._facts, names, self._measure, self.fresh)
+            times = self.measured.of_rows()
+            if batch_size is None:
+                return times
+            if self.measured.call is None:
+                values = self._typical, repeated(self.training.table)
+                measure = partial(with_calls, times, self.whole, self.rows, *values)
+                self.measured = remembered_costs(self._facts, times.names, measure, rows=times)
+            return self.measured
         if costs is None:
             costs = "complexity:additive"
         for before, prices in self._known:
@@ -176,14 +178,6 @@ class PriceLists:
         prices = self._read(costs)
         self._known = [(copy(costs), prices), *self._known][:MAX_LISTS]
         return prices
-
-    def _complete(self, times: Costs) -> Costs:
-        """Return times with prices of calls."""
-        if self._with_calls is None:
-            values = self._typical, repeated(self.training.table)
-            measure = partial(with_calls, times, self.whole, self.rows, *values)
-            self._with_calls = remembered_costs(self._facts, times.names, measure, rows=times)
-        return self._with_calls
 
     def _read(self, costs: Any) -> Costs:
         columns = self.training.columns
@@ -199,26 +193,24 @@ class PriceLists:
 
 
 def remembered_costs(
-    facts: Facts, names: list[str], measure: Measure, fresh: bool = False, rows: Costs | None = None
+    facts: Facts,
+    names: list[str],
+    measure: Callable[[], Costs],
+    fresh: bool = False,
+    rows: Costs | None = None,
 ) -> Costs:
     """Return prices of columns that were measured before, or measure them and remember them.
 
     Remembered prices have the same ``facts``, see :func:`facts_of_prices`; fresh ones are always
-    measured. Prices of calls belong to those of ``rows``, and are written to the same file.
+    measured. Prices of calls belong to the prices of ``rows``, and are written to the same file.
     """
-
-    def read() -> Costs | None:
-        known = None if fresh else _read(facts, names)
-        complete = known is None or rows is None or (known.call and known.of_rows() == rows)
-        return known if complete else None
-
-    known = read()
+    known = None if fresh else _read(facts, names, rows)
     if known is not None:
         return known
     with plain_interrupts(), one_blas_thread():
         costs = measure()
     # Another process may have been faster; both then use its prices.
-    known = read()
+    known = None if fresh else _read(facts, names, rows)
     if known is None:
         _write(facts, costs)
     return known or costs
@@ -310,8 +302,11 @@ def _hash(content: Any) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _read(facts: Facts, names: list[str]) -> Costs | None:
-    """Return the prices of a file; None if there is none or if it is not as it was written."""
+def _read(facts: Facts, names: list[str], rows: Costs | None) -> Costs | None:
+    """Return the prices of a file; None if there is none or if it is not as it was written.
+
+    If ``rows`` are given, the file must hold these prices of rows, and prices of calls.
+    """
     # A file that is not ours may raise any of these errors.
     with suppress(OSError, ValueError, TypeError, LookupError, RuntimeError):
         path = _place(facts)
@@ -321,7 +316,8 @@ def _read(facts: Facts, names: list[str]) -> Costs | None:
         if held["sha256"] != _hash([facts, held["costs"]]):
             return None
         costs: Costs = typed_json(Costs, held["costs"], "prices")
-        if costs.names == names and costs.unit == SECONDS:
+        complete = rows is None or (costs.call is not None and costs.of_rows() == rows)
+        if complete and costs.names == names and costs.unit == SECONDS:
             # A file that is used counts as new.
             with suppress(OSError):
                 os.utime(path)
@@ -340,7 +336,7 @@ def _write(facts: Facts, costs: Costs) -> None:
 
 
 def _forget_old(folder: Path) -> None:
-    """Remove the files that were unused for longest, and those that a killed process left."""
+    """Remove the files that were unused for longest, and files that a killed process left."""
     found = [*folder.glob("*.json"), *folder.glob(".*.part")]
     files = [path for path in found if not path.is_dir()]
     files.sort(key=lambda path: path.lstat().st_mtime, reverse=True)

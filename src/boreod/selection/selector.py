@@ -185,7 +185,7 @@ class Selector:
         The AUC is NaN if no row can judge.
         """
         offered = self.training.place_of(costs.names)[costs.alone <= budget]
-        differences = self._differences_of(offered)
+        differences = self._differences
         named = offered[np.abs(differences[:, offered]).argmax(axis=1)]
         names, which, counts = np.unique(named, return_inverse=True, return_counts=True)
         strength = np.abs(differences[:, names]).mean(axis=0)
@@ -202,20 +202,12 @@ class Selector:
 
     @cached_property
     def _differences(self) -> NDArray:
-        """Mean rank of outliers minus that of inliers, for every bag and column; NaN if unknown."""
-        return np.full((len(self.training.bags.rows), self.training.table.shape[1]), np.nan)
-
-    def _differences_of(self, columns: NDArray) -> NDArray:
-        """Return these differences, which are computed for the given columns if unknown."""
+        """Mean rank of outliers minus that of inliers: (bags, columns)."""
         bags = self.training.bags
-        known = self._differences
-        missing = columns[np.isnan(known[0, columns])]
-        if len(missing):
-            ranks = self._ranks(missing)
-            for bag, rows in enumerate(np.searchsorted(self._labelled, bags.rows)):
-                outliers, inliers = np.split(ranks[rows], [bags.n_outliers])
-                known[bag, missing] = outliers.mean(axis=0) - inliers.mean(axis=0)
-        return known
+        ranks = self._ranks(np.arange(len(self.training.columns.names)))
+        n = bags.n_outliers
+        places = np.searchsorted(self._labelled, bags.rows)
+        return np.array([ranks[p[:n]].mean(axis=0) - ranks[p[n:]].mean(axis=0) for p in places])
 
     @cached_property
     def _labelled(self) -> NDArray:

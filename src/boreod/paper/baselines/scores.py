@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boreod.metrics import auc
 from boreod.parallel import plain_interrupts
-from boreod.representation.scaling import MinMax, standardize
+from boreod.representation.scaling import Scaler, fit_scaler, standardize
 from boreod.representation.transformer import make_representation
 from boreod.validation import OUTLIER, all_or_nothing, read_labels, read_rows
 
@@ -83,7 +83,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
             codes, self.classes_ = read_labels(y, len(rows), self.outlier_label)
             scores = make_representation(self.representation, len(rows), False, self.random_state)
             scores.set_params(n_jobs=self.n_jobs, passthrough=False)
-            self._input_scaler = MinMax.fit(rows)
+            self._input_scaler = fit_scaler("minmax", rows)
             names = OneToOneFeatureMixin.get_feature_names_out(self)
             table = scores.fit_compute(self._input_scaler.transform(rows), names)
             self._scaler = self._fit_scaler(table)
@@ -104,9 +104,9 @@ class MeanScore(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._scores.columns_
 
-    def _fit_scaler(self, table: NDArray) -> MinMax:
+    def _fit_scaler(self, table: NDArray) -> Scaler:
         """Return the scaler that makes scores comparable."""
-        return MinMax.fit(table)
+        return fit_scaler("minmax", table)
 
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
         """Return the places of the scores in use."""
@@ -120,7 +120,7 @@ class GreedyEnsemble(MeanScore):
     outliers, as in the paper; their number is estimated by their share of the labelled rows.
     """
 
-    def _fit_scaler(self, table: NDArray) -> MinMax:
+    def _fit_scaler(self, table: NDArray) -> Scaler:
         return standardize(table)
 
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:

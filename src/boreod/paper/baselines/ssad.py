@@ -24,7 +24,7 @@ from boreod.ensemble.logistic import standardization
 from boreod.paper.baselines.ssad_solver import Problem, check_feasible, solve
 from boreod.paper.baselines.ssad_tuning import gaussian, sample_rows, tune
 from boreod.parallel import Threads, one_blas_thread, plain_interrupts
-from boreod.representation.scaling import MinMax
+from boreod.representation.scaling import Scaler
 from boreod.validation import (
     INLIER,
     OUTLIER,
@@ -167,7 +167,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         caps = np.where(codes == UNLABELLED, *prices)
         check_feasible(codes, caps, 0.0 if self.kappa == "cv" else float(self.kappa))
         seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
-        self._scaler = MinMax(*standardization(rows))
+        self._scaler = Scaler("minmax", *standardization(rows))
         drawn, caps = sample_rows(codes, caps, self.max_rows or len(rows), seeds[0])
         points = self._scaler.transform(rows)[drawn]
         squared = cdist(points, points, "sqeuclidean")

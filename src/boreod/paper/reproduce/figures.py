@@ -17,7 +17,7 @@ from boreod.paper.evaluation.methods import METHODS, PAPER, LabelledRows
 from boreod.paper.evaluation.splits import RATES, split_rows
 from boreod.paper.evaluation.summary import Cell, Summary
 from boreod.paper.reproduce.setup import Settings, compare, load_repetition, write_csv
-from boreod.representation.scaling import MinMax
+from boreod.representation.scaling import fit_scaler
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.tool.documents import Block, Figure, Paragraph, Section, Table
 from boreod.tool.drawing import charts
@@ -98,7 +98,7 @@ def is_better(shares: NDArray) -> bool:
 def _draw_bags(settings: Settings, name: str) -> list[Bag]:
     """Return the raw columns of every bag, its representation, and which rows are outliers."""
     rows, codes = load_repetition(name, 0, settings.data)
-    points = MinMax.fit(rows).transform(rows)
+    points = fit_scaler("minmax", rows).transform(rows)
     columns = OutlierRepresentation(n_jobs=settings.n_jobs, random_state=settings.seed)
     table = columns.fit_transform(points)
     outliers = np.flatnonzero(codes == OUTLIER)
