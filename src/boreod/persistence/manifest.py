@@ -351,7 +351,7 @@ def expected_tensors(manifest: Manifest) -> Tensors:
     n_inputs = len(manifest.feature_names)
     n_columns = len(manifest.columns)
     n_scaled = {"minmax": n_columns, "rank": 0, "both": manifest.n_raw}[manifest.scaling]
-    n_quantiles = 0 if manifest.scaling == "minmax" else manifest.quantiles
+    n_ranked = 0 if manifest.scaling == "minmax" else n_columns
     searches = any(view.metric != "ranked" for view in stored.views)
     scores = (-LARGEST_SCORE, LARGEST_SCORE)
     values = (-LARGEST, LARGEST)
@@ -364,7 +364,7 @@ def expected_tensors(manifest: Manifest) -> Tensors:
         "seen.high": Tensor("F64", [n_inputs], *values),
         "seen.hashes": Tensor("I64", [manifest.rows]),
         "seen.isolation": Tensor("F64", [manifest.rows if searches else 0], 0.0),
-        "scaler.quantiles": Tensor("F64", [n_columns, n_quantiles], *scores, np.less_equal),
+        "scaler.quantiles": Tensor("F64", [n_ranked, manifest.quantiles], *scores, np.less_equal),
         "ranks.scores": Tensor("F64", [manifest.knots], order=np.less),
         "ranks.odds": Tensor("F64", [manifest.knots], order=np.less),
     }
