@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boreod.paper.baselines import ssad
@@ -70,9 +70,12 @@ def test_units_do_not_matter_with_scaling():
 
 
 def test_scale_is_that_of_scikit_learn_on_standardized_columns():
-    scaled = StandardScaler().fit_transform(X)
-    machine = SVC(gamma="scale").fit(scaled, TRUTH)
-    assert_allclose(1 / (2 * SSAD().fit(X, SOME).sigma_ ** 2), machine._gamma, rtol=1e-12)
+    every = SSAD(kappa=1.0).fit(X, SOME)
+    scaler = StandardScaler().fit(X)
+    gamma = 1 / (3 * scaler.transform(X).var())
+    similar = rbf_kernel(scaler.transform(NEW), scaler.transform(X), gamma)
+    expected = every.rho_ - similar @ every.weights_
+    assert_allclose(every.decision_function(NEW), expected, atol=1e-9)
 
 
 def test_a_sample_is_learned_from_above_the_limit():

@@ -340,6 +340,4 @@ def gaussian(squared_distances: NDArray, sigma: float) -> NDArray:
     """
     # If the width is tiny, the quotient overflows. The kernel is then 0.
     with np.errstate(over="ignore"):
-        values = squared_distances / sigma
-        values /= -2.0 * sigma
-    return np.exp(values, out=values)
+        return np.exp(squared_distances / sigma / (-2.0 * sigma))

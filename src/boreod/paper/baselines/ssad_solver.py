@@ -29,27 +29,26 @@ from boreod.validation import OUTLIER, UNLABELLED
 
 # Unlabelled rows, inliers and outliers: their codes plus 1 are 0, 1 and 2.
 N_KINDS = 3
-# A direction moves one row of each kind up and one down; the last column is the change of the
-# surplus. Every direction that keeps both sums is a sum of these, without cancellation.
+# Directions of pairwise steps. For each kind, a direction has the change of a row that rises and of
+# a row that falls. The last column is the change of the surplus. Every change of weights that keeps
+# both sums is a sum of such directions, without cancellation.
 DIRECTIONS = np.array(
     [
-        # unlabelled, inlier, outlier, surplus
+        # two unlabelled rows, two inliers, two outliers, the surplus
         [1, -1, 0, 0, 0, 0, 0],
         [0, 0, 1, -1, 0, 0, 0],
         [0, 0, 0, 0, 1, -1, 0],
-        [0, -2, 1, 0, 0, -1, 0],
-        [2, 0, 0, -1, 1, 0, 0],
+        [0, -1, 0.5, 0, 0, -0.5, 0],
+        [1, 0, 0, -0.5, 0.5, 0, 0],
         [0, -1, 1, 0, 0, 0, 1],
         [1, 0, 0, -1, 0, 0, -1],
         [1, 0, 0, 0, 1, 0, 1],
         [0, -1, 0, 0, 0, -1, -1],
         [0, 0, 1, 0, 1, 0, 2],
         [0, 0, 0, -1, 0, -1, -2],
-    ],
-    dtype=np.float64,
+    ]
 )
 SURPLUS = 2 * N_KINDS
-LENGTHS = np.abs(DIRECTIONS[:, :SURPLUS]).sum(axis=1) / 2.0
 # The rounding error of slopes, relative to the largest f.
 ROUNDING = 1e-12
 # Tolerances as shares of the range of f.
@@ -190,9 +189,10 @@ def _descend(problem: Problem, weights: NDArray, tolerance: float, limit: int) -
 
 
 def _take_newton_step(problem: Problem, weights: NDArray) -> bool:
-    """Optimize, in place, the weights that are not at a limit; return whether that succeeded.
+    """Optimize the weights that are not at a limit, in place; return whether that succeeded.
 
-    A step ends where the first weight meets its limit. The next step continues without that row.
+    The step keeps the sum of s a, and without a surplus the weight of labelled rows. It ends where
+    the first weight or the surplus meets its limit. The next step continues from there.
     """
     free = np.flatnonzero((weights > 0.0) & (weights < problem.caps))
     signs = problem.signs
@@ -203,15 +203,20 @@ def _take_newton_step(problem: Problem, weights: NDArray) -> bool:
         return True
     slopes = signs[free] * (problem.kernel[free] @ (signs * weights))
     matrix = problem.kernel[np.ix_(free, free)] * np.outer(signs[free], signs[free])
-    direction = _newton_direction(matrix, slopes, constraints)
+    zeros = np.zeros(len(constraints))
+    # Where rows are very similar, rounding leaves negative eigenvalues.
+    ridge = 1e-15 * len(free) * matrix.diagonal().max()
+    damping = np.diag(np.append(np.full(len(free), ridge), zeros - ridge))
+    blocks = np.block([[matrix, constraints.T], [constraints, np.diag(zeros)]])
+    direction = np.linalg.solve(blocks + damping, np.append(-slopes, zeros))[: len(free)]
+    direction -= np.linalg.lstsq(constraints, constraints @ direction, rcond=None)[0]
     if slopes @ direction >= 0.0:
         return True
     limits = np.where(direction > 0.0, problem.caps[free], 0.0)
+    lengths = np.maximum(np.abs(direction), np.finfo(np.float64).tiny)
     # A weight that hardly moves has an infinite way to its limit.
     with np.errstate(over="ignore"):
-        sizes = np.abs(limits - weights[free]) / np.maximum(
-            np.abs(direction), np.finfo(np.float64).tiny
-        )
+        sizes = np.abs(limits - weights[free]) / lengths
     size = min(1.0, float(sizes.min()))
     spent = -float(labelled[free] @ direction)
     if surplus > TIGHT and spent > 0.0:
@@ -219,18 +224,6 @@ def _take_newton_step(problem: Problem, weights: NDArray) -> bool:
     moved = np.clip(weights[free] + size * direction, 0.0, problem.caps[free])
     weights[free] = np.where(sizes > size, moved, limits)
     return size == 1.0
-
-
-def _newton_direction(matrix: NDArray, slopes: NDArray, constraints: NDArray) -> NDArray:
-    """Return the step to the minimum that keeps the constraints."""
-    n_rows = len(slopes)
-    # Where rows are very similar, rounding leaves negative eigenvalues.
-    ridge = 1e-15 * n_rows * matrix.diagonal().max()
-    damping = np.diag(np.repeat([ridge, -ridge], [n_rows, len(constraints)]))
-    blocks = [[matrix, constraints.T], [constraints, np.zeros(2 * [len(constraints)])]]
-    right = np.append(-slopes, np.zeros(len(constraints)))
-    direction = np.linalg.solve(np.block(blocks) + damping, right)[:n_rows]
-    return direction - np.linalg.lstsq(constraints, constraints @ direction, rcond=None)[0]
 
 
 def _find_multipliers(problem: Problem, weights: NDArray, outputs: NDArray) -> tuple[float, float]:
@@ -336,9 +329,9 @@ def _find_steepest(slopes: NDArray, surplus: float) -> tuple[int, float]:
         for place, slope in enumerate(slopes):
             if changes[place] != 0.0:
                 descent -= changes[place] * slope
-        if descent / LENGTHS[number] > steepest:
+        if descent > steepest:
             best = number
-            steepest = descent / LENGTHS[number]
+            steepest = descent
     return best, steepest
 
 
