@@ -233,11 +233,12 @@ def test_random_problems_to_few_digits(seed):
     assert_allclose(value(task, weights), -solve(task).dual, rtol=1e-3)
 
 
+@pytest.mark.parametrize("shares", [(0.02, 0.1, 0.4, 1.0), (1.0, 0.4, 0.1, 0.02)])
 @pytest.mark.parametrize("kinds", COUNTS)
-def test_a_start_does_not_change_the_optimum(kinds):
+def test_a_start_does_not_change_the_optimum(kinds, shares):
     points, codes = cloud(COUNTS[kinds], seed=4)
     weights = None
-    for share in (1.0, 0.4, 0.1, 0.02):
+    for share in shares:
         task = share_problem(points, codes, np.ones(len(codes)), share, sigma=1.0)
         weights = descend(task, weights)
         assert_feasible(task, weights)

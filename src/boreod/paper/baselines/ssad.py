@@ -320,8 +320,8 @@ def _judge(kernel: NDArray, codes: NDArray, limits: NDArray, kappas: NDArray) ->
     test = limits == 0.0
     signed = np.empty((len(codes), len(kappas)))
     weights = None
-    for place in reversed(range(len(kappas))):
-        problem = Problem(kernel, codes, limits, float(kappas[place]))
+    for place, kappa in enumerate(kappas):
+        problem = Problem(kernel, codes, limits, float(kappa))
         weights = minimize(problem, weights)
         signed[:, place] = problem.signs * weights
     outputs = kernel @ signed

@@ -135,7 +135,7 @@ def solve(problem: Problem) -> Solution:
 def minimize(problem: Problem, start: NDArray | None = None) -> NDArray:
     """Return feasible weights that are optimal to a few digits.
 
-    ``start`` may hold the weights of the same rows for a larger kappa.
+    ``start`` may hold the weights of the same rows for another kappa.
 
     Examples
     --------
@@ -144,9 +144,9 @@ def minimize(problem: Problem, start: NDArray | None = None) -> NDArray:
     >>> minimize(problem).round(3).tolist()
     [1.0, 0.5, 0.5]
     """
-    weights = _fill_weights(problem) if start is None else start.copy()
+    weights = _find_start(problem, start)
     for _ in range(MAX_ROUNDS):
-        if _descend(problem, weights, ROUGH, limit=len(weights)):
+        if _descend(problem, weights, ROUGH, limit=2 * len(weights)):
             break
         rows = np.flatnonzero(weights)
         few = weights[rows]
@@ -157,20 +157,28 @@ def minimize(problem: Problem, start: NDArray | None = None) -> NDArray:
     return weights
 
 
-def _fill_weights(problem: Problem) -> NDArray:
-    """Return feasible weights: in each kind, the first rows get their caps."""
+def _find_start(problem: Problem, start: NDArray | None) -> NDArray:
+    """Return feasible weights, as close to the start as kappa allows.
+
+    They lie between two solutions of all constraints but the last: the start, and one with the
+    largest weight of labelled rows.
+    """
+    low = _spread_weights(problem, 1.0) if start is None else start
+    high = _spread_weights(problem, -1.0)
+    labelled = problem.codes != UNLABELLED
+    missing = max(0.0, problem.kappa - float(low[labelled].sum()))
+    room = float((high - low)[labelled].sum())
+    share = min(1.0, missing / max(room, np.finfo(np.float64).tiny))
+    return np.minimum(problem.caps, (1.0 - share) * low + share * high)
+
+
+def _spread_weights(problem: Problem, price: float) -> NDArray:
+    """Return weights with the smallest price of labelled rows, equal shares of caps in a kind."""
     capacities = np.bincount(problem.codes + 1, problem.caps, N_KINDS)
     limits = [(0.0, capacity) for capacity in capacities]
-    # The totals of the kinds meet both constraints.
-    totals = linprog(
-        np.zeros(N_KINDS), [[0, -1, -1]], [-problem.kappa], [[1, 1, -1]], [1.0], limits
-    ).x
-    weights = np.zeros(len(problem.codes))
-    for kind, total in enumerate(totals):
-        rows = problem.codes + 1 == kind
-        caps = problem.caps[rows]
-        weights[rows] = np.clip(total - (np.cumsum(caps) - caps), 0.0, caps)
-    return weights
+    totals = linprog([0.0, price, price], A_eq=[[1, 1, -1]], b_eq=[1.0], bounds=limits).x
+    shares = totals / np.maximum(capacities, np.finfo(np.float64).tiny)
+    return problem.caps * np.minimum(shares, 1.0)[problem.codes + 1]
 
 
 def _descend(problem: Problem, weights: NDArray, tolerance: float, limit: int) -> bool:
