@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from boreod.compiled import compiled, inner
 from boreod.validation import OUTLIER, UNLABELLED
@@ -163,8 +162,14 @@ def _find_start(problem: Problem, start: NDArray | None) -> NDArray:
     They lie between two solutions of all constraints but the last: the start, and one with the
     largest weight of labelled rows.
     """
-    low = _spread_weights(problem, 1.0) if start is None else start
-    high = _spread_weights(problem, -1.0)
+    capacities = np.bincount(problem.codes + 1, problem.caps, N_KINDS)
+    unlabelled, inliers, outliers = capacities
+    totals = np.array([min(unlabelled, 1.0), 1.0 - min(unlabelled, 1.0), 0.0])
+    low = _spread_weights(problem, capacities, totals) if start is None else start
+    # These sum up to `most_labelled`.
+    totals[1:] = min(inliers, outliers + 1.0), min(outliers, unlabelled + inliers - 1.0)
+    totals[0] = 1.0 + totals[2] - totals[1]
+    high = _spread_weights(problem, capacities, totals)
     labelled = problem.codes != UNLABELLED
     missing = max(0.0, problem.kappa - float(low[labelled].sum()))
     room = float((high - low)[labelled].sum())
@@ -172,13 +177,10 @@ def _find_start(problem: Problem, start: NDArray | None) -> NDArray:
     return np.minimum(problem.caps, (1.0 - share) * low + share * high)
 
 
-def _spread_weights(problem: Problem, price: float) -> NDArray:
-    """Return weights with the smallest price of labelled rows, equal shares of caps in a kind."""
-    capacities = np.bincount(problem.codes + 1, problem.caps, N_KINDS)
-    limits = [(0.0, capacity) for capacity in capacities]
-    totals = linprog([0.0, price, price], A_eq=[[1, 1, -1]], b_eq=[1.0], bounds=limits).x
+def _spread_weights(problem: Problem, capacities: NDArray, totals: NDArray) -> NDArray:
+    """Return weights with these totals of the kinds, equal shares of the caps in a kind."""
     shares = totals / np.maximum(capacities, np.finfo(np.float64).tiny)
-    return problem.caps * np.minimum(shares, 1.0)[problem.codes + 1]
+    return problem.caps * np.clip(shares, 0.0, 1.0)[problem.codes + 1]
 
 
 def _descend(problem: Problem, weights: NDArray, tolerance: float, limit: int) -> bool:
