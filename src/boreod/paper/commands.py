@@ -68,10 +68,9 @@ def evaluate(
     from boreod.files import write_text
     from boreod.paper.evaluation import Journal, Plan, TableRows, compare_methods
     from boreod.paper.evaluation.presentation import present
-    from boreod.tables import Preparation, read_label_column, read_table
-    from boreod.tables.preparing.labels import label_options
-    from boreod.tables.training import Roles, name_source, reading_options
-    from boreod.text import count_of, shorten, suggest
+    from boreod.tables import Preparation
+    from boreod.tables.training import Roles, Wishes, name_source, read_training_rows
+    from boreod.text import count_of
     from boreod.tool.documents import to_markdown, to_page
 
     plan = Plan(
@@ -83,13 +82,9 @@ def evaluate(
         "transductive" if transductive else "unseen",
         seed,
     )
-    reading |= label_options(label, ids or (), labels, outlier_label, inlier_label)
-    columns = Roles(label, ids, drop, keep or None, since)
-    rows = read_table(table, **reading_options(columns, reading))
-    if label not in rows.column_names:
-        close = suggest(label, rows.column_names)
-        raise ValueError(f"There is no column {shorten(label)} of labels. {close}")
-    codes = read_label_column(rows[label], outlier_label, name=label)
+    columns = Roles(label, ids, drop, keep or None, since, labels, inlier_label)
+    wishes = Wishes(assume=False, outlier_label=outlier_label)
+    rows, codes, *_ = read_training_rows(table, None, columns, wishes, reading)
     roles = {"label": label, "ids": ids or (), "keep": keep or None, "decimal": reading["decimal"]}
     preparation = Preparation().fit(rows, codes, **roles)
     if not quiet:

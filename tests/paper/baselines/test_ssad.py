@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boreod.paper.baselines import ssad
-from boreod.paper.baselines.ssad import SSAD
+from boreod.paper.baselines.ssad import SSAD, sample_rows
 
 RANDOM = np.random.default_rng(0)
 X = np.vstack([RANDOM.normal(size=(120, 3)), RANDOM.normal(2.5, 1.0, size=(15, 3))])
@@ -70,38 +70,12 @@ def test_units_do_not_matter_with_scaling():
 
 
 def test_scale_is_that_of_scikit_learn_on_standardized_columns():
-    model = SSAD(kappa=0, weight_unlabelled=1 / (0.2 * 135)).fit(X, np.full(135, -1))
+    every = SSAD(kappa=1.0).fit(X, SOME)
     scaler = StandardScaler().fit(X)
-    machine = OneClassSVM(nu=0.2, gamma="scale", tol=1e-10).fit(scaler.transform(X))
-    theirs = machine.decision_function(scaler.transform(NEW))
-    assert_allclose(model.decision_function(NEW) * -0.2 * 135, theirs, atol=1e-5)
-    assert_array_equal(np.argsort(model.decision_function(NEW)), np.argsort(-theirs))
-
-
-@pytest.mark.parametrize(
-    ("codes", "outlier_label", "classes"),
-    [
-        (np.minimum(SOME, 0), None, [0, 1]),
-        (np.zeros(135), None, [0, 1]),
-        (np.where(SOME == 1, 1, -1), 1, ["not 1", 1]),
-        (np.array([None, "bad"])[(SOME == 1).astype(int)], "bad", ["not bad", "bad"]),
-    ],
-    ids=["inliers and unlabelled", "inliers", "outliers and unlabelled", "words"],
-)
-def test_one_class_of_labels(codes, outlier_label, classes):
-    honest = (codes != 0) | (TRUTH == 0)
-    model = SSAD(weight_unlabelled=0.05, outlier_label=outlier_label)
-    model.fit(X[honest], codes[honest])
-    assert model.classes_.tolist() == classes
-    assert roc_auc_score(TRUTH, model.decision_function(X)) > 0.8
-    assert model.gap_ < 1e-7
-
-
-def test_unlabelled_only():
-    model = SSAD(kappa=0, weight_unlabelled=0.05).fit(X, np.full(135, -1))
-    assert roc_auc_score(TRUTH, model.decision_function(X)) > 0.8
-    with pytest.raises(ValueError, match="Pass kappa=0"):
-        SSAD().fit(X, np.full(135, -1))
+    gamma = 1 / (3 * scaler.transform(X).var())
+    similar = rbf_kernel(scaler.transform(NEW), scaler.transform(X), gamma)
+    expected = every.rho_ - similar @ every.weights_
+    assert_allclose(every.decision_function(NEW), expected, atol=1e-9)
 
 
 def test_a_sample_is_learned_from_above_the_limit():
@@ -180,9 +154,6 @@ def test_scores_are_finite(rows, sigma, max_rows):
         ({"sigma": 0}, "`sigma` must be a positive number or 'scale' or 'cv'; got 0"),
         ({"sigma": [1.0]}, "`sigma` must be"),
         ({"sigma": np.inf}, "`sigma` must be"),
-        ({"weight_labelled": 0}, "`weight_labelled` must be a positive number; got 0"),
-        ({"weight_labelled": 1e-3}, "weights of unlabelled rows and labelled inliers"),
-        ({"weight_unlabelled": None}, "`weight_unlabelled` must be"),
         ({"max_rows": 1}, "`max_rows` must be an integer from 2, or None; got 1"),
         ({"max_rows": 2.5}, "`max_rows` must be"),
         ({"max_rows": "all"}, "`max_rows` must be"),
@@ -200,18 +171,63 @@ def test_bad_parameters(parameters, message):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (None, "SSAD requires y"),
+        (None, "requires y"),
         (TRUTH[:-1], "134 labels for 135 rows"),
         (TRUTH + 2.5 * (TRUTH == 1), "continuous|Unknown label type"),
-        (np.full(135, np.nan), "No row is labelled"),
+        (np.full(135, np.nan), "All of `y` is NaN"),
+        (np.full(135, -1), "All rows are unlabelled"),
+        (np.minimum(SOME, 0), "no outlier"),
         (np.arange(135), "Pass `outlier_label`"),
         (np.ones(135), "one class"),
-        (["a"] * 135, "SSAD needs at least one of each"),
+        (["a"] * 135, "needs at least one of each"),
     ],
 )
 def test_bad_labels(labels, message):
     with pytest.raises(ValueError, match=message):
         SSAD().fit(X, labels)
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((400, 500, 60), (400, 500, 60)),  # all
+        ((2000, 3000, 50), (475, 475, 50)),  # inliers take half of the rest
+        ((0, 3000, 2000), (0, 500, 500)),  # outliers take half
+        ((30000, 400, 50), (550, 400, 50)),
+        ((0, 200, 3000), (0, 200, 800)),  # too few other rows for the second half
+    ],
+)
+def test_sample(counts, expected):
+    codes = np.random.default_rng(0).permutation(np.repeat([-1, 0, 1], counts))
+    rows, caps = sample_rows(codes, 1000, seed=3)
+    assert (np.diff(rows) > 0).all()
+    for code, count in zip((-1, 0, 1), expected, strict=True):
+        assert (codes[rows] == code).sum() == count
+        assert_allclose(caps[codes[rows] == code].sum(), (codes == code).sum())
+    assert_array_equal(sample_rows(codes, 1000, seed=3)[0], rows)
+
+
+@pytest.mark.parametrize("unlabelled", [0, 300])
+def test_tuning_above_the_limit_of_rows(monkeypatch, unlabelled):
+    random = np.random.default_rng(2)
+    codes = np.repeat([-1, 0, 1], [unlabelled, 200, 40])
+    points = random.normal(size=(len(codes), 2)) + 1.5 * (codes == 1)[:, np.newaxis]
+    model = SSAD("cv", sigma="cv", max_rows=None, random_state=0)
+    every = model.fit(points, codes).cv_results_
+    seen = []
+    plain = ssad.gaussian
+    monkeypatch.setattr(
+        ssad, "gaussian", lambda *given: seen.append(given[0].shape) or plain(*given)
+    )
+    some = model.set_params(max_rows=150).fit(points, codes).cv_results_
+    assert seen == [(150, 150)] * 8  # seven widths, and the best of them
+    assert set(some["kappa"]) == set(every["kappa"])
+    assert some["auc"][0] > every["auc"][0] - 0.1
+    is_outlier = np.arange(400) % 4 == 0
+    new = np.random.default_rng(9).normal(size=(400, 2)) + 1.5 * is_outlier[:, np.newaxis]
+    assert roc_auc_score(is_outlier, model.decision_function(new)) > 0.8
+    again = clone(model).set_params(n_jobs=1)
+    assert_array_equal(again.fit(points, codes).cv_results_["auc"], some["auc"])
 
 
 def test_too_few_labels_for_cross_validation():
@@ -227,8 +243,6 @@ def test_a_failed_fit_changes_nothing():
         model.set_params(kappa=500).fit(X * 2, TRUTH)
     assert_array_equal(model.decision_function(NEW), before)
     assert hasattr(model, "cv_results_")
-    with pytest.raises(ValueError, match="Pass kappa=0"):
-        clone(model).set_params(kappa=1).fit(X, np.full(135, -1))
 
 
 def test_not_fitted():

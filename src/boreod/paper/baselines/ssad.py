@@ -21,9 +21,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.ensemble.logistic import standardization
-from boreod.paper.baselines.ssad_solver import Problem, check_feasible, solve
-from boreod.paper.baselines.ssad_tuning import gaussian, sample_rows, tune
-from boreod.parallel import Threads, one_blas_thread, plain_interrupts
+from boreod.metrics import auc
+from boreod.paper.baselines.ssad_solver import (
+    N_KINDS,
+    TIGHT,
+    Problem,
+    minimize,
+    most_labelled,
+    solve,
+)
+from boreod.parallel import Engine, Threads, one_blas_thread, plain_interrupts
 from boreod.representation.scaling import Scaler
 from boreod.validation import (
     INLIER,
@@ -36,6 +43,8 @@ from boreod.validation import (
     read_seed,
 )
 
+SIGMAS = np.geomspace(0.005, 5.0, 7)
+KAPPAS = np.geomspace(0.5, 20.0, 5)
 LARGEST_GAP = 1e-5
 # The number of kernel values that are computed at a time.
 BLOCK = 4_000_000
@@ -49,18 +58,17 @@ class SSAD(ClassifierMixin, BaseEstimator):
     kappa
         Importance of the margin gamma between labelled inliers and outliers, from 0; ``"cv"`` for
         the best of five values from 0.5 to 20. It is the least total weight of labelled rows, so
-        few labelled rows cannot reach large values; without any it must be 0. If all rows are
-        labelled, values up to 1 give the same result.
-    weight_unlabelled, weight_labelled
-        Price of a row on the wrong side, which is the upper limit of its weight.
+        few labelled rows cannot reach large values. If all rows are labelled, values up to 1 give
+        the same result.
     sigma
         Width of the kernel k(x, z) = exp(-|x - z|^2 / (2 sigma^2)), where columns are divided by
         their standard deviation; ``"scale"`` for the square root of columns times variance / 2
         (scikit-learn's ``gamma="scale"``), ``"cv"`` for the best of seven values from 0.005 to 5.
     max_rows
         If there are more rows, SSAD learns from a sample of this size; None for all rows, which
-        needs memory for all pairs. Labelled outliers come first, up to half of the sample. Drawn
-        rows have higher limits of their weights, so every kind of rows can reach the same total.
+        needs memory for all pairs. Labelled outliers come first, up to half of the sample, then
+        labelled inliers, up to half of the rest; more if there are too few other rows. Drawn rows
+        have higher limits of their weights, so every kind of rows can reach the same total.
     outlier_label
         The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled).
     n_jobs
@@ -89,8 +97,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
     ``"cv"`` means five stratified folds of the labelled rows (fewer if a class has less than five
     rows), judged by the area under the ROC curve; unlabelled rows are always learned from. Values
     of kappa that a fold cannot reach are not tried. Each pair is solved to a few digits, and then
-    the best pair to all digits. If there are more than 3000 rows, the search uses a sample of 3000,
-    drawn as for ``max_rows``, with at least 300 labelled inliers if there are that many.
+    the best pair to all digits.
 
     Examples
     --------
@@ -105,8 +112,6 @@ class SSAD(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         kappa: float | str = 1.0,
-        weight_unlabelled: float = 1.0,
-        weight_labelled: float = 1.0,
         sigma: float | str = "scale",
         max_rows: int | None = 4000,
         outlier_label: Any = None,
@@ -114,8 +119,6 @@ class SSAD(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
     ) -> None:
         self.kappa = kappa
-        self.weight_unlabelled = weight_unlabelled
-        self.weight_labelled = weight_labelled
         self.sigma = sigma
         self.max_rows = max_rows
         self.outlier_label = outlier_label
@@ -126,7 +129,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         """Learn from labelled and unlabelled rows.
 
         Labels are 1 for outliers, 0 for inliers, -1 for unlabelled rows, or any with
-        ``outlier_label``. One class may be missing, and so may both.
+        ``outlier_label``.
         """
         with plain_interrupts(), all_or_nothing(self), one_blas_thread():
             self._fit(X, y)
@@ -162,27 +165,28 @@ class SSAD(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         engine = Threads(self.n_jobs)
         rows = read_rows(self, X, fitting=True)
-        codes, self.classes_ = read_partial_labels(y, len(rows), self.outlier_label)
-        prices = float(self.weight_unlabelled), float(self.weight_labelled)
-        caps = np.where(codes == UNLABELLED, *prices)
-        check_feasible(codes, caps, 0.0 if self.kappa == "cv" else float(self.kappa))
+        labels, self.classes_ = read_labels(y, len(rows), self.outlier_label)
         seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
+        drawn, caps = sample_rows(labels, self.max_rows or len(rows), seeds[0])
+        codes = labels[drawn]
+        folds = leave_out(codes, caps, seeds[1]) if "cv" in (self.sigma, self.kappa) else []
+        kappas = reachable(self.kappa, codes, [caps, *folds])
         self._scaler = Scaler("minmax", *standardization(rows))
-        drawn, caps = sample_rows(codes, caps, self.max_rows or len(rows), seeds[0])
         points = self._scaler.transform(rows)[drawn]
         squared = cdist(points, points, "sqeuclidean")
+        sigmas = SIGMAS
+        if self.sigma == "scale":
+            sigmas = np.array([float(np.sqrt(points.shape[1] / 2) * points.std()) or 1.0])
+        elif self.sigma != "cv":
+            sigmas = np.array([float(self.sigma)])
         self.__dict__.pop("cv_results_", None)
-        sigma = self.sigma
-        if sigma == "scale":
-            sigma = float(np.sqrt(points.shape[1] / 2) * points.std()) or 1.0
-        kappa = self.kappa
-        if "cv" in (sigma, kappa):
-            self.cv_results_ = tune(squared, codes[drawn], caps, sigma, kappa, seeds[1], engine)
-            sigma = self.cv_results_["sigma"][0]
-            kappa = self.cv_results_["kappa"][0]
-        self.sigma_ = float(sigma)
-        self.kappa_ = float(kappa)
-        problem = Problem(gaussian(squared, self.sigma_), codes[drawn], caps, self.kappa_)
+        if folds:
+            self.cv_results_ = tune(squared, codes, folds, sigmas, kappas, engine)
+            sigmas = self.cv_results_["sigma"]
+            kappas = self.cv_results_["kappa"]
+        self.sigma_ = float(sigmas[0])
+        self.kappa_ = float(kappas[0])
+        problem = Problem(gaussian(squared, self.sigma_), codes, caps, self.kappa_)
         solution = solve(problem)
         self.rho_ = solution.rho
         self.gamma_ = solution.gamma
@@ -205,8 +209,6 @@ class SSAD(ClassifierMixin, BaseEstimator):
         allowed = {
             "sigma": "a positive number or 'scale' or 'cv'",
             "kappa": "a nonnegative number or 'cv'",
-            "weight_unlabelled": "a positive number",
-            "weight_labelled": "a positive number",
         }
         for name, what in allowed.items():
             value = getattr(self, name)
@@ -220,29 +222,122 @@ class SSAD(ClassifierMixin, BaseEstimator):
             raise ValueError(f"`max_rows` must be an integer from 2, or None; got {most!r}.")
 
 
-def read_partial_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArray]:
-    """Return codes (1, 0, -1) and the two class labels; a class may have no row.
+def sample_rows(codes: NDArray, most: int, seed: int) -> tuple[NDArray, NDArray]:
+    """Return rows in ascending order and the caps of their weights.
 
-    ``read_labels`` needs both classes. If it fails, rows of the class that may be missing are added
-    for the reading and removed afterwards.
+    Labelled outliers come first, then labelled inliers. Each kind takes half of the room that is
+    left, or more if later kinds cannot fill it. The caps of a kind have the same sum as if all of
+    its rows were drawn, with the cap 1.
 
     Examples
     --------
-    >>> read_partial_labels([0, -1, -1], 3, None)
-    (array([ 0, -1, -1]), array([0, 1]))
-    >>> read_partial_labels([None, "bad"], 2, "bad")
-    (array([-1,  1]), array(['not bad', 'bad'], dtype=object))
+    >>> rows, caps = sample_rows(np.repeat([-1, 1], [90, 2]), most=32, seed=0)
+    >>> np.unique(caps, return_counts=True)
+    (array([1., 3.]), array([ 2, 30]))
     """
-    try:
-        return read_labels(y, n_rows, outlier_label)
-    except ValueError as error:
-        reason = str(error).replace("BORE", "SSAD")
-    witnesses = [INLIER, OUTLIER] if outlier_label is None else [f"not {outlier_label}"]
-    try:
-        labels = np.asarray(y).ravel()
-        kind = labels.dtype if outlier_label is None else object
-        extended = np.append(labels.astype(kind), np.array(witnesses, dtype=kind))
-        codes, classes = read_labels(extended, n_rows + len(witnesses), outlier_label)
-    except (ValueError, TypeError):
-        raise ValueError(reason) from None
-    return codes[:n_rows], classes
+    random = np.random.default_rng(seed)
+    kinds = [np.flatnonzero(codes == code) for code in (OUTLIER, INLIER, UNLABELLED)]
+    room = min(most, len(codes))
+    later = len(codes)
+    caps = np.zeros(len(codes))
+    for rows in kinds:
+        later -= len(rows)
+        drawn = random.permutation(rows)[: max((room + 1) // 2, room - later)]
+        room -= len(drawn)
+        caps[drawn] = len(rows) / max(1, len(drawn))
+    rows = np.flatnonzero(caps)
+    return rows, caps[rows]
+
+
+def leave_out(codes: NDArray, caps: NDArray, seed: int) -> list[NDArray]:
+    """Return the caps of every fold of the cross-validation: 0 for rows that are left out."""
+    from sklearn.model_selection import StratifiedKFold
+
+    labelled = np.flatnonzero(codes != UNLABELLED)
+    counts = [int((codes == code).sum()) for code in (INLIER, OUTLIER)]
+    if min(counts) < 2:
+        raise ValueError(
+            "Cross-validation ('cv') needs at least 2 labelled inliers and 2 labelled outliers; "
+            f"got {counts[0]} and {counts[1]}. Pass numbers for `sigma` and `kappa`, "
+            "or sigma='scale'."
+        )
+    splitter = StratifiedKFold(min(5, *counts), shuffle=True, random_state=seed)
+    folds = []
+    for _, test in splitter.split(labelled, codes[labelled]):
+        limits = caps.copy()
+        limits[labelled[test]] = 0.0
+        folds.append(limits)
+    return folds
+
+
+def reachable(kappa: Any, codes: NDArray, limits: list[NDArray]) -> NDArray:
+    """Return the values of kappa that all of these caps can reach; raise if there are none."""
+    kappas = KAPPAS if kappa == "cv" else np.array([float(kappa)])
+    sums = [np.bincount(codes + 1, caps, N_KINDS) for caps in limits]
+    most = min(most_labelled(*kinds) for kinds in sums)
+    found = kappas[kappas <= most * (1.0 + TIGHT)]
+    if not len(found):
+        where = "" if len(limits) == 1 else "No fold of the cross-validation ('cv') can be solved. "
+        raise ValueError(
+            f"{where}`kappa` is the least total weight of labelled rows; got {kappas[0]:.6g}, but "
+            f"{(codes == INLIER).sum()} inliers and {(codes == OUTLIER).sum()} outliers reach at "
+            f"most {most:.6g}. Lower `kappa` to that or less, or label more rows."
+        )
+    return found
+
+
+def tune(
+    squared: NDArray,
+    codes: NDArray,
+    folds: list[NDArray],
+    sigmas: NDArray,
+    kappas: NDArray,
+    engine: Engine,
+) -> dict[str, NDArray]:
+    """Return every pair that was tried with its mean AUC, the best first.
+
+    ``squared`` are the squared distances of all pairs of rows. Folds do not copy the kernel: rows
+    that are left out have the cap 0, so their weights stay 0.
+    """
+
+    def judge(width: float) -> list[NDArray]:
+        kernel = gaussian(squared, width)
+        return [_judge(kernel, codes, limits, kappas) for limits in folds]
+
+    results = engine.map(judge, sigmas.tolist(), "cross-validation of SSAD")
+    tried = {
+        "sigma": np.repeat(sigmas, len(kappas)),
+        "kappa": np.tile(kappas, len(sigmas)),
+        "auc": np.mean(results, axis=1).ravel(),
+    }
+    # If AUCs are equal, the widest kernel comes first, and then the smallest kappa.
+    order = np.lexsort((tried["kappa"], -tried["sigma"], -tried["auc"].round(12)))
+    return {name: values[order] for name, values in tried.items()}
+
+
+def _judge(kernel: NDArray, codes: NDArray, limits: NDArray, kappas: NDArray) -> NDArray:
+    """Return the AUC of every kappa on the rows that were left out."""
+    test = limits == 0.0
+    signed = np.empty((len(codes), len(kappas)))
+    weights = None
+    for place, kappa in enumerate(kappas):
+        problem = Problem(kernel, codes, limits, float(kappa))
+        weights = minimize(problem, weights)
+        signed[:, place] = problem.signs * weights
+    outputs = kernel @ signed
+    # Rank as decision_function does: the difference drops digits of a tiny f far from all rows.
+    level = np.abs(outputs[~test]).max(axis=0)
+    return auc(codes[test] == OUTLIER, level - outputs[test])
+
+
+def gaussian(squared_distances: NDArray, sigma: float) -> NDArray:
+    """Return exp(-|x - z|^2 / (2 sigma^2)) of rows at these squared distances.
+
+    Examples
+    --------
+    >>> gaussian(np.array([0.0, 2.0]), 1.0).round(3).tolist()
+    [1.0, 0.368]
+    """
+    # If the width is tiny, the quotient overflows. The kernel is then 0.
+    with np.errstate(over="ignore"):
+        return np.exp(squared_distances / sigma / (-2.0 * sigma))

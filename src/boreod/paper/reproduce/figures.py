@@ -12,7 +12,7 @@ from boreod.ensemble.bags import BagPlan, draw_bags
 from boreod.ensemble.parameters import Bagging
 from boreod.metrics import auc
 from boreod.paper.baselines import SSAD
-from boreod.paper.baselines.ssad_tuning import KAPPAS, SIGMAS
+from boreod.paper.baselines.ssad import KAPPAS, SIGMAS
 from boreod.paper.evaluation.methods import METHODS, PAPER, LabelledRows
 from boreod.paper.evaluation.splits import RATES, split_rows
 from boreod.paper.evaluation.summary import Cell, Summary
