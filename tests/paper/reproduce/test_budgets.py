@@ -7,9 +7,9 @@ from scipy.special import expit, logit
 
 from boreod import BORE
 from boreod.paper.datasets import load
-from boreod.paper.evaluation.splits import run_method, split_rows
+from boreod.paper.evaluation.splits import judge, run_method, split_rows
 from boreod.paper.reproduce.budgets import (
-    Judge,
+    _one_draw,
     average_bags,
     choose,
     compare_with_bags,
@@ -17,6 +17,7 @@ from boreod.paper.reproduce.budgets import (
     draw_costs,
     falls_of,
     follow,
+    learn_odds,
     train,
 )
 
@@ -43,21 +44,32 @@ def training(wine, split):
 def test_columns_are_those_of_the_detector(wine, split, training, method, budget):
     costs = draw_costs(training, 3)
     model = BORE(n_jobs=1, random_state=0).fit(wine.X, split.labels)
-    chosen = choose(follow(training, costs, method == "budget"), budget)
+    chosen = choose(follow(training, training.bags, costs, method == "budget"), budget)
     fast = model.within(budget, costs=costs, method=method)
     assert [training.columns.names[place] for place in chosen] == fast.selection_.columns
-    judge = Judge(training, split.test, wine.y[split.test] == 1)
     expected = fast.decision_function(wine.X[split.test])
-    found = average_bags(judge._log_odds(sorted(chosen), training.bags))
+    found = average_bags(learn_odds(training, chosen, training.bags)[split.test])
     assert_allclose(np.diff(found), np.diff(expected), rtol=1e-6, atol=1e-6)
 
 
 def test_all_columns_are_the_run_of_table_2(wine, split, training):
-    judge = Judge(training, split.test, wine.y[split.test] == 1)
-    found = judge.measure(list(range(len(training.columns.names))))
+    everything = list(range(len(training.columns.names)))
+    scores = average_bags(learn_odds(training, everything, training.bags))[split.test]
     run = run_method(wine.X, wine.y.astype(int), "bore", 0, "transductive")
-    assert found == [run["auc"], run["early_auc"]]
-    assert judge.measure([]) == pytest.approx([0.5, 0.05])
+    assert judge(wine.y[split.test] == 1, scores)["auc"] == run["auc"]
+
+
+def test_without_columns_all_rows_are_equal(training):
+    assert not average_bags(learn_odds(training, [], training.bags)).any()
+
+
+def test_every_curve_ends_with_all_columns():
+    found = _one_draw("wine", 0, 0, None, 3, 2)
+    ends = {key: curve[-1] for key, curve in found["curves"].items()}
+    ends.pop("one_bag")
+    assert all(end == found["everything"] for end in ends.values())
+    assert found["budgets"][0] == pytest.approx(10.0)
+    assert all(len(curve) == 3 for curve in found["curves"].values())
 
 
 @pytest.mark.parametrize("weights", [None, np.zeros(3), np.array([0.5, 0.0, 2.0])])
@@ -69,7 +81,7 @@ def test_bags_are_averaged_by_their_weights(weights):
 
 
 def test_similarity_is_that_of_sets(training):
-    paths = follow(training, draw_costs(training, 0), True)
+    paths = follow(training, training.bags, draw_costs(training, 0), True)
     chosen = choose(paths, 300.0)
     first = set(paths.paths[0].buy(paths.costs, 300.0)[0].tolist())
     found = compare_with_bags(paths, 300.0, chosen)

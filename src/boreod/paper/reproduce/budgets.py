@@ -98,36 +98,53 @@ def _one_draw(
     rows, codes = load_repetition(name, draw, data)
     split = split_rows(codes, draw, "transductive", seed)
     training = train(rows, split.labels, seed + draw)
-    judge = Judge(training, split.test, codes[split.test] == OUTLIER)
+    outliers = codes[split.test] == OUTLIER
     costs = draw_costs(training, seed + draw)
-    total = costs.total()
-    budgets = np.geomspace(min(SCORE_COSTS), total, n_budgets)
-    pursuits = {"budget": follow(training, costs, True), "omp": follow(training, costs, False)}
-    one_bag = follow(training, costs, True, n_bags=1)
+    bags = training.bags
+    pursuits = {key: follow(training, bags, costs, key == "budget") for key in ("budget", "omp")}
+    one_bag = follow(training, bags.first(1), costs, True)
+    cheapest = np.argsort(costs.alone, kind="stable")
     random = np.random.default_rng(seed + draw)
     orders = [random.permutation(len(costs.names)) for _ in range(n_subsets)]
-    cheapest = np.argsort(costs.alone, kind="stable")
-    curves: dict[str, list[Any]] = {key: [] for key in (*CURVES, *VARIANTS)}
+
+    def measure(
+        places: list[int], bags: Bags = bags, weights: NDArray | None = None
+    ) -> list[float]:
+        odds = learn_odds(training, places, bags)[split.test]
+        scores = average_bags(odds, weights)
+        return [float(auc(outliers, scores)), early_auc(outliers, scores)]
+
+    def measure_all(budget: float, fill: bool) -> list[float]:
+        subsets = [stable_set(order, costs, budget, fill) for order in orders]
+        return np.mean([measure(chosen) for chosen in subsets], axis=0).tolist()
+
+    total = costs.total()
+    everything = measure(list(range(len(costs.names))))
+    budgets = np.geomspace(min(SCORE_COSTS), total, n_budgets)
+    curves: dict[str, list[list[float]]] = {key: [] for key in (*CURVES, *VARIANTS)}
     similar: dict[str, list[float]] = {key: [] for key in pursuits}
-    for budget in budgets:
+    for budget in budgets[:-1]:
         for key, paths in pursuits.items():
             chosen = choose(paths, budget)
             similarity = compare_with_bags(paths, budget, chosen)
             similar[key].append(float(similarity.mean()))
-            curves[key].append(judge.measure(chosen))
-            curves[f"{key}_weighted"].append(judge.measure(chosen, weights=similarity**2))
-        curves["one_bag"].append(judge.measure(choose(one_bag, budget), n_bags=1))
-        curves["cheapest"].append(judge.measure(stable_set(cheapest, costs, budget, False)))
-        for key, fill in (("random", False), ("filled", True)):
-            found = [judge.measure(stable_set(order, costs, budget, fill)) for order in orders]
-            curves[key].append(np.mean(found, axis=0).tolist())
+            curves[key].append(measure(chosen))
+            curves[f"{key}_weighted"].append(measure(chosen, weights=similarity**2))
+        curves["one_bag"].append(measure(choose(one_bag, budget), bags.first(1)))
+        curves["cheapest"].append(measure(stable_set(cheapest, costs, budget, False)))
+        curves["random"].append(measure_all(budget, fill=False))
+        curves["filled"].append(measure_all(budget, fill=True))
+    # The last budget buys all columns in any order.
+    for curve in curves.values():
+        curve.append(everything)
+    curves["one_bag"][-1] = measure(list(range(len(costs.names))), bags.first(1))
     return {
         "budgets": budgets.tolist(),
         "subsets": n_subsets,
         "curves": curves,
         "similar": {key: float(np.mean(values)) for key, values in similar.items()},
-        "cheap": judge.measure(choose(pursuits["budget"], 0.01 * total)),
-        "everything": judge.measure(list(range(len(costs.names)))),
+        "cheap": measure(choose(pursuits["budget"], 0.01 * total)),
+        "everything": everything,
     }
 
 
@@ -138,37 +155,15 @@ def train(rows: NDArray, labels: NDArray, seed: int) -> Training:
     return training
 
 
-class Judge:
-    """Fits all bags to some of the columns, and judges the mean of their probabilities."""
-
-    def __init__(self, training: Training, test: NDArray, outliers: NDArray) -> None:
-        self.training = training
-        self.test = test
-        self.outliers = outliers
-        # The last set of columns and bags, because it is often judged again with other weights.
-        self._last: tuple[Any, NDArray] = (None, outliers)
-
-    def measure(
-        self, places: list[int], n_bags: int | None = None, weights: NDArray | None = None
-    ) -> list[float]:
-        """Return AUC and AUC 0.1; without columns all rows are equal."""
-        scores = np.zeros(len(self.test))
-        if places:
-            bags = self.training.bags
-            odds = self._log_odds(sorted(places), bags if n_bags is None else bags.first(n_bags))
-            scores = average_bags(odds, weights)
-        return [float(auc(self.outliers, scores)), early_auc(self.outliers, scores)]
-
-    def _log_odds(self, places: list[int], bags: Bags) -> NDArray:
-        """Return the log-odds of test rows by each bag; those of the last call are kept."""
-        key = (len(bags.rows), places)
-        if key != self._last[0]:
-            recipe = self.training.options.recipe
-            table = np.ascontiguousarray(self.training.table[:, places])
-            penalty = float(recipe.penalty)
-            head = LogisticHead.fit(table, bags, penalty, Threads(1), recipe.fit_intercept)
-            self._last = (key, head.log_odds(table[self.test]))
-        return self._last[1]
+def learn_odds(training: Training, places: list[int], bags: Bags) -> NDArray:
+    """Return the log-odds of all rows by every bag, from some columns; 0 without columns."""
+    if not places:
+        return np.zeros((len(training.table), len(bags.rows)))
+    recipe = training.options.recipe
+    table = np.ascontiguousarray(training.table[:, sorted(places)])
+    penalty = float(recipe.penalty)
+    head = LogisticHead.fit(table, bags, penalty, Threads(1), recipe.fit_intercept)
+    return head.log_odds(table)
 
 
 def average_bags(odds: NDArray, weights: NDArray | None = None) -> NDArray:
@@ -187,10 +182,9 @@ def average_bags(odds: NDArray, weights: NDArray | None = None) -> NDArray:
     return np.asarray(for_outlier - logsumexp(log_expit(-odds), axis=1, b=weights))
 
 
-def follow(training: Training, costs: Costs, cost_aware: bool, n_bags: int | None = None) -> Paths:
+def follow(training: Training, bags: Bags, costs: Costs, cost_aware: bool) -> Paths:
     """Return the paths of bags through all columns."""
     recipe = training.options.recipe
-    bags = training.bags if n_bags is None else training.bags.first(n_bags)
     rules = Rules(float(recipe.penalty), cost_aware, recipe.fit_intercept)
     return Paths(training.table, np.arange(len(costs.names)), bags, costs, rules)
 

@@ -5,7 +5,6 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, cached_property
@@ -185,7 +184,7 @@ def table_by_set(
 def describe_code() -> str:
     """Return a sentence on the code, its commit, the libraries and the machine."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
-    machine = f"{find_processor()}, {count_of(os.cpu_count() or 1, 'core')}"
+    machine = f"{platform.platform(terse=True)}, {count_of(os.cpu_count() or 1, 'core')}"
     return (
         f"boreod {__version__}, commit {find_commit()}, digest of the code {code_digest()}; Python "
         f"{platform.python_version()}, {versions}; {machine}; {date.today().isoformat()}."
@@ -213,15 +212,6 @@ def find_commit() -> str:
         return subprocess.run(described, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-
-
-def find_processor() -> str:
-    """Return the name of the processor."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def read_paper(table: str) -> list[dict[str, str]]:
