@@ -117,7 +117,7 @@ def load_paper(names: list[str]) -> Summary:
 
 def distances(summary: Summary, paper: Summary) -> Table:
     """Return how far our AUC is from the paper's on the sets with enough test outliers."""
-    counts = {name: test_outliers(summary.runs(name, "be")) for name in paper.datasets}
+    counts = {name: count_test_outliers(summary.runs(name, "be")) for name in paper.datasets}
     names = [name for name in paper.datasets if min(counts[name]) >= ENOUGH_OUTLIERS]
     rows = []
     for method in summary.methods:
@@ -133,7 +133,7 @@ def distances(summary: Summary, paper: Summary) -> Table:
     return Table(["method", *names, "mean distance"], rows, caption=caption)
 
 
-def test_outliers(runs: Runs) -> list[int]:
+def count_test_outliers(runs: Runs) -> list[int]:
     """Return the numbers of test outliers of runs, 0 if there are no runs."""
     return [run["test_outliers"] for run in runs] or [0]
 
@@ -210,10 +210,10 @@ def _compare_splits(stratified: Summary, plain: Summary, paper: Summary) -> Sect
     """Return the numbers of test outliers and the AUC of stratified and of plain splits."""
     rows = []
     for name in stratified.datasets:
-        counts = test_outliers(plain.runs(name, "bore"))
+        counts = count_test_outliers(plain.runs(name, "bore"))
         printed = [run["precision"] for method in PAPER for run in paper.runs(name, method)]
         row = [name, str(fewest_outliers(printed)) if printed else "-"]
-        row += [str(test_outliers(stratified.runs(name, "bore"))[0])]
+        row += [str(count_test_outliers(stratified.runs(name, "bore"))[0])]
         row += [f"{min(counts)} to {max(counts)}"]
         for method in ("be", "bore"):
             for summary in (stratified, plain, paper):
