@@ -18,8 +18,17 @@ from boreod.tool.cli.app import (
 from boreod.tool.cli.models import print_preparation
 from boreod.tool.cli.options import reads_table, split_names
 
-NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget", "aggregation", "claims",
-         "quality")  # fmt: skip
+NAMES = (
+    "claims",
+    "table1",
+    "tsne",
+    "table2",
+    "roc",
+    "sensitivity",
+    "budget",
+    "aggregation",
+    "quality",
+)
 
 
 @plain_errors

@@ -7,12 +7,14 @@ from itertools import product
 from boreod.files import write_text
 from boreod.paper.reproduce import aggregation, budgets, claims, figures, quality, tables
 from boreod.paper.reproduce.setup import SETS, Settings, describe_code, describe_time, hash_of
+from boreod.text import count_of
 from boreod.tool.documents import Paragraph, Section, to_markdown, to_page
 from boreod.tool.drawing.style import load_pyplot
 
 __all__ = ["PAPER_PARTS", "PARTS", "SETS", "Settings", "reproduce"]
 
 PARTS: dict[str, Callable[[Settings], Section]] = {
+    "claims": claims.reproduce_claims,
     "table1": tables.reproduce_table1,
     "tsne": figures.reproduce_tsne,
     "table2": tables.reproduce_table2,
@@ -20,7 +22,6 @@ PARTS: dict[str, Callable[[Settings], Section]] = {
     "sensitivity": figures.reproduce_sensitivity,
     "budget": budgets.reproduce_budget,
     "aggregation": aggregation.reproduce_aggregation,
-    "claims": claims.reproduce_claims,
     "quality": quality.reproduce_quality,
 }
 # The parts that ``all`` runs, and those that draw.
@@ -43,12 +44,12 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
         sections.append(PARTS[name](settings))
         write_text(settings.folder / f"{name}.md", to_markdown(sections[-1], level=1))
     if len(parts) > 1:
-        options = "quick, " if settings.quick else ""
+        options = ", quick" if settings.quick else ""
         texts = [
             "The paper: Micenková, McWilliams, Assent: Learning Representations for Outlier "
             "Detection on a Budget, 2015. All figures here were computed by the command boreod "
             "reproduce all; none was typed in but those marked as the paper's.",
-            f"{options}{settings.count} repetitions, seed {settings.seed}. {describe_code()}",
+            f"{count_of(settings.count, 'repetition')}{options}, seed {settings.seed}. {describe_code()}",
             describe_time(settings, time.perf_counter() - started),
         ]
         everything = [Section("About", list(map(Paragraph, texts))), *sections]
