@@ -45,11 +45,12 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
         write_text(settings.folder / f"{name}.md", to_markdown(sections[-1], level=1))
     if len(parts) > 1:
         options = ", quick" if settings.quick else ""
+        repetitions = count_of(settings.count, "repetition")
         texts = [
             "The paper: Micenková, McWilliams, Assent: Learning Representations for Outlier "
             "Detection on a Budget, 2015. All figures here were computed by the command boreod "
             "reproduce all; none was typed in but those marked as the paper's.",
-            f"{count_of(settings.count, 'repetition')}{options}, seed {settings.seed}. {describe_code()}",
+            f"{repetitions}{options}, seed {settings.seed}. {describe_code()}",
             describe_time(settings, time.perf_counter() - started),
         ]
         everything = [Section("About", list(map(Paragraph, texts))), *sections]
