@@ -37,8 +37,6 @@ ZERO: int = np.int64(0)  # type: ignore[assignment]
 # In checked mode, unset integers have this value, which is an index outside every table.
 POISON = 2**30
 _MAKING = threading.RLock()
-# These locks of Numba are held during a fork.
-_HELD: list[Any] = []
 
 
 def compiled(function: Function) -> Function:
@@ -168,35 +166,24 @@ def _prepare_forks() -> None:
 
 def _hold_locks() -> None:
     """Wait before a fork until no other thread compiles; the child could not finish the work."""
-    while True:
-        _MAKING.acquire()
-        lock = _compiler_lock()
-        if lock is None or lock.acquire(blocking=False):
-            _HELD.append(lock)
-            return
-        # The thread that compiles may be waiting for `_MAKING`.
-        _MAKING.release()
-        with lock:
-            pass
+    # The thread that registered this function loads Numba, or has loaded it.
+    lock = _compiler_lock()
+    # A thread that compiles may wait for `_MAKING`, but none waits the other way round.
+    lock.acquire()
+    _MAKING.acquire()
 
 
 def _free_locks() -> None:
     # Nothing is held if the handlers were registered in the middle of a fork.
-    if _HELD:
-        lock = _HELD.pop()
-        if lock is not None:
-            lock.release()
+    with contextlib.suppress(RuntimeError):
         _MAKING.release()
+        _compiler_lock().release()
 
 
 def _compiler_lock() -> Any:
-    """Return the lock under which Numba compiles; None if Numba is not loaded yet."""
-    if not _load_numba.cache_info().currsize:
-        return None
-    from numba.core.compiler_lock import global_compiler_lock
-
-    # The `acquire` of Numba's own class always waits.
-    return vars(global_compiler_lock)["_lock"]
+    """Return the lock under which Numba compiles."""
+    with _MAKING:
+        return _load_numba().core.compiler_lock.global_compiler_lock
 
 
 @functools.cache
@@ -352,26 +339,14 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
     They are called by the names under which Numba links them for itself, because the checks around
     ``@`` and ``np.linalg`` take seconds to compile.
     """
-    char, size = types.char, types.intp
     double, plain, turned = ord("d"), ord("n"), ord("t")
     one, zero = np.ones(1), np.zeros(1)
     zero_float32 = np.zeros(1, np.float32)
-
-    def gemm_of(number: Any) -> Any:
-        array = types.CPointer(number)
-        signature = types.intc(
-            char, char, char, size, size, size, array, array, size, array, size, array, array, size
-        )
-        return types.ExternalFunction("numba_xxgemm", signature)
-
-    gemm = gemm_of(types.float64)
-    gemm_float32 = gemm_of(types.float32)
-    array = types.CPointer(types.float64)
-    gemv = types.ExternalFunction(
-        "numba_xxgemv",
-        types.intc(char, char, size, size, array, array, size, array, array, array),
-    )
-    potrf = types.ExternalFunction("numba_xxpotrf", types.intc(char, char, size, array, size))
+    arguments = "cccnnnaananaan"
+    gemm = _linked(types, "numba_xxgemm", arguments, types.float64)
+    gemm_float32 = _linked(types, "numba_xxgemm", arguments, types.float32)
+    gemv = _linked(types, "numba_xxgemv", "ccnnaanaaa", types.float64)
+    potrf = _linked(types, "numba_xxpotrf", "ccnan", types.float64)
 
     def products_(matrix: Any, vector: Any, out: Any, of_columns: Any) -> None:
         m, n = matrix.shape
@@ -413,3 +388,9 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
         (lower_products, lower_products_),
         (factorize, factorize_),
     ]
+
+
+def _linked(types: Any, name: str, arguments: str, number: Any) -> Any:
+    """Return a linked function; its arguments are characters, numbers of rows, or arrays."""
+    kinds = {"c": types.char, "n": types.intp, "a": types.CPointer(number)}
+    return types.ExternalFunction(name, types.intc(*[kinds[letter] for letter in arguments]))
