@@ -230,6 +230,9 @@ def _load_numba() -> Any:
         # The implementation is the same for all types.
         choose = functools.partial(_return_first, in_kernels)
         numba.extending.overload(function, jit_options=OPTIONS, strict=False)(choose)
+    # The first dispatcher needs the lock of Numba's compiler. Later ones, which are made while
+    # `_MAKING` is held, must not wait for it.
+    numba.njit(_return_first)
     return numba
 
 
