@@ -92,7 +92,8 @@ class Kernel:
             # Numba raises an error if it finds no such directory.
             with contextlib.suppress(RuntimeError):
                 cache = _cache_class(self._stamp(), writable)(self._function)
-                cache.save_overload = functools.partial(_save, cache.save_overload)
+                save = cache.save_overload if writable else _return_first
+                cache.save_overload = functools.partial(_save, save)
                 return cache
         _warn_that_nothing_is_cached()
         return None
@@ -195,7 +196,7 @@ def _digest(file: str) -> bytes:
 def _cache_class(stamp: str | None, writable: bool) -> type:
     """Return a class of Numba's caches whose code belongs to a stamp of its sources.
 
-    If it is not ``writable``, it also takes a folder that can only be read, as in an image.
+    If it need not be ``writable``, a folder that can only be read will do, as in an image.
     """
     from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
@@ -210,10 +211,7 @@ def _cache_class(stamp: str | None, writable: bool) -> type:
         changed["ensure_cache_path"] = ensure_cache_path
     locators = [type(c.__name__, (c,), changed) for c in CompileResultCacheImpl._locator_classes]
     files = type("Files", (CompileResultCacheImpl,), {"_locator_classes": locators})
-    methods: dict[str, Any] = {"_impl_class": files}
-    if not writable:
-        methods["save_overload"] = lambda *_: None
-    return type("StampedCache", (FunctionCache,), methods)
+    return type("StampedCache", (FunctionCache,), {"_impl_class": files})
 
 
 @functools.cache
