@@ -132,8 +132,8 @@ class Inner(Kernel):
 
     def _make(self) -> Any:
         # Functions are inlined, because a call would count references of all its arrays.
-        options = {"no_cpython_wrapper": True, "forceinline": True}
-        return _load_numba().njit(**options, **OPTIONS)(self._function)
+        njit = _load_numba().njit
+        return njit(no_cpython_wrapper=True, forceinline=True, **OPTIONS)(self._function)
 
 
 # Every kernel that was imported is listed here.
@@ -161,8 +161,9 @@ def _prepare_forks() -> None:
 
     # Windows has no fork.
     if hasattr(os, "register_at_fork"):
-        locks = {"after_in_parent": _free_locks, "after_in_child": _free_locks}
-        os.register_at_fork(before=_hold_locks, **locks)
+        os.register_at_fork(
+            before=_hold_locks, after_in_parent=_free_locks, after_in_child=_free_locks
+        )
 
 
 def _hold_locks() -> None:

@@ -222,9 +222,8 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                libraries = _find_blas()
-                self._before = [(library, library.num_threads) for library in libraries]
-                for library in libraries:
+                self._before = [(library, library.num_threads) for library in _find_blas()]
+                for library, _ in self._before:
                     _set_threads(library, 1)
             self._inside += 1
 
@@ -239,11 +238,11 @@ class _OneBlasThread:
             # If the number is not 1, other code has set it meanwhile.
             if library.num_threads == 1:
                 _set_threads(library, number)
+        self._before = []
 
     def begin_anew(self) -> None:
-        """Lift the limit."""
-        if self._inside > 0:
-            self._lift()
+        """Lift the limit, whoever is inside."""
+        self._lift()
         self._lock = threading.Lock()
         self._inside = 0
 
