@@ -245,11 +245,9 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         ``batch_size``, where ``"same"`` keeps it and None stands for large batches.
         """
         selector = self._known_selector
-        fast = copy.copy(self)
+        wanted = self.budget if budget is None else budget
+        fast = self._asked(wanted, batch_size, costs, method, skip_unaffordable)
         fast.record_ = copy.copy(self.record_)
-        if budget is not None:
-            fast.budget = budget
-        fast._ask(batch_size, costs, method, skip_unaffordable)
         with plain_interrupts(), same_filters():
             fast._narrow()
         fast.threshold_ = fast.choose_threshold(selector.training.options.threshold)
@@ -273,10 +271,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         check_size(batch_size, keep=True)
         if not selector.training.taught:
             raise ValueError(NO_CURVE)
-        asked = copy.copy(self)
-        asked.budget = None
-        asked._ask(None, costs, method, skip_unaffordable)
-        chosen = settings_of(asked).selection
+        chosen = self._asked(None, None, costs, method, skip_unaffordable).selection
         if budgets is None:
             size = self._batches(batch_size, self._unit)
             budgets = selector.budget_range(chosen.costs, self._unit, size)
@@ -364,15 +359,23 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         self.record_ = TrainingRecord(profile, learned, found.source, table=found.table)
         self._adopt(found.preparation)
 
-    def _ask(self, batch_size: Any, costs: Any, method: Any, skip_unaffordable: Any) -> None:
-        """Set parameters of a choice; None keeps a value, and SAME keeps the batch size."""
+    def _asked(
+        self, budget: Any, batch_size: Any, costs: Any, method: Any, skip_unaffordable: Any
+    ) -> Self:
+        """Return a copy that is asked for a choice; None keeps a value of the selection.
+
+        SAME keeps the batch size.
+        """
+        asked = copy.copy(self)
+        asked.budget = budget
         given = {"costs": costs, "method": method, "skip_unaffordable": skip_unaffordable}
         given = {name: value for name, value in given.items() if value is not None}
         check_size(batch_size, keep=True)
         chosen = copy.copy(settings_of(self).selection)
-        size = self._batches(batch_size, self._unit)
-        self.selection = chosen.set_params(**given, batch_size=size)
-        check_parameters(self)
+        size = self._batches(batch_size, asked._unit)
+        asked.selection = chosen.set_params(**given, batch_size=size)
+        check_parameters(asked)
+        return asked
 
     def _batches(self, batch_size: Any, unit: str) -> Any:
         """Return the number of rows per call; costs in units do not depend on it."""

@@ -129,7 +129,9 @@ class Predictor:
 
         If ``grouped``, scores are summed by family (all of LOF, all of kNN, ...).
         """
-        return self.fitted_.explain(prepare_here(self, X, "explain"), self._engine, grouped)
+        # An unfitted model raises here, before its missing attributes are read.
+        rows = prepare_here(self, X, "explain")
+        return self.fitted_.explain(rows, self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
         """Return the reasons for every score in words, the strongest evidence for an outlier first.
@@ -141,7 +143,8 @@ class Predictor:
 
     def novelty(self, X: ArrayLike) -> Novelty:
         """Return how different each row is from all training rows; labels play no part."""
-        return self.fitted_.novelty(prepare_here(self, X, "novelty"), self._engine)
+        rows = prepare_here(self, X, "novelty")
+        return self.fitted_.novelty(rows, self._engine)
 
     def choose_threshold(self, threshold: float | str | None, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.

@@ -47,8 +47,8 @@ MAX_BATCH_ITEMS = 64
 MAX_SUBMITTED_PER_THREAD = 4
 MAX_ROUNDS = 3
 MAX_SCATTER_ATTEMPTS = 5
-# The id of an object leads to a weak reference to it and to its future on the cluster.
-Sent = dict[int, tuple[weakref.ref[Any], Any]]
+# Futures of objects on the cluster, by the ids of the objects.
+Sent = dict[int, Any]
 
 
 @contextmanager
@@ -176,14 +176,12 @@ class DaskEngine(Engine):
 
         Lists, tuples and numbers have no weak references, so they are sent with every use.
         """
-        number = id(thing)
-        if number in self._sent:
-            origin, future = self._sent[number]
-            if origin() is thing and future.status == "finished":
-                return future
-        future = self._scatter(thing)
-        with suppress(TypeError):
-            self._sent[number] = weakref.ref(thing, lambda _: self._sent.pop(number, None)), future
+        future = self._sent.get(id(thing))
+        if future is None or future.status != "finished":
+            future = self._scatter(thing)
+            with suppress(TypeError):
+                weakref.finalize(thing, self._sent.pop, id(thing), None)
+                self._sent[id(thing)] = future
         return future
 
     def _scatter(self, thing: Any) -> Any:

@@ -190,20 +190,6 @@ class computed_once:  # noqa: N801  (it is used like a property)
                 known[name] = self._compute(instance)
             return known[name]
 
-    @classmethod
-    def renew_lock(cls) -> None:
-        """Replace the lock after a fork: the threads that hold it do not exist in the child."""
-        cls._lock = threading.RLock()
-
-
-def _after_fork(renew: Callable[[], None]) -> None:
-    # Windows has no fork.
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=renew)
-
-
-_after_fork(computed_once.renew_lock)
-
 
 @contextmanager
 def plain_interrupts() -> Iterator[None]:
@@ -232,14 +218,12 @@ class _OneBlasThread:
         self._inside = 0
         # Libraries with their numbers of threads before the limit.
         self._before: list[tuple[Any, int]] = []
-        _after_fork(self._begin_anew)
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                libraries = _find_blas()
-                self._before = [(library, library.num_threads) for library in libraries]
-                for library in libraries:
+                self._before = [(library, library.num_threads) for library in _find_blas()]
+                for library, _ in self._before:
                     _set_threads(library, 1)
             self._inside += 1
 
@@ -254,11 +238,11 @@ class _OneBlasThread:
             # If the number is not 1, other code has set it meanwhile.
             if library.num_threads == 1:
                 _set_threads(library, number)
+        self._before = []
 
-    def _begin_anew(self) -> None:
-        """Lift the limit after a fork: the threads inside do not exist in the child."""
-        if self._inside > 0:
-            self._lift()
+    def begin_anew(self) -> None:
+        """Lift the limit, whoever is inside."""
+        self._lift()
         self._lock = threading.Lock()
         self._inside = 0
 
@@ -284,6 +268,17 @@ def _find_blas() -> list[Any]:
 
 
 _LIMIT = _OneBlasThread()
+
+
+def _renew_locks() -> None:
+    """Replace locks after a fork: the threads that hold them do not exist in the child."""
+    computed_once._lock = threading.RLock()
+    _LIMIT.begin_anew()
+
+
+# Windows has no fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def one_blas_thread() -> _OneBlasThread:

@@ -60,9 +60,7 @@ class ArrayRows:
     since_: tuple[Any, ...] = ()
 
     def __init__(self, names: list[str], middle: NDArray, is_named: bool) -> None:
-        self.names_ = names
-        self.features_ = names
-        self.inputs_ = names
+        self.names_ = self.features_ = self.inputs_ = names
         self.types_ = dict.fromkeys(names, "number")
         self.middle = middle
         self.is_named = is_named

@@ -32,8 +32,6 @@ from boreod.scores.base import PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import close_names
 
-# As the index of the widest view, this value means that isolation is not computed.
-NO_VIEW = -1
 Detector = ForeignDetector | IsolationTrees
 # Positions of rows, and the rows.
 Item = tuple[slice, NDArray]
@@ -73,9 +71,7 @@ class FittedColumns:
         # The first of the broadest views measures isolation. Views of ranks are left out, because
         # ranks are bounded and no row can be far from all other rows.
         numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
-        self._widest = max(
-            numbers, key=lambda number: _breadth(self.views[number]), default=NO_VIEW
-        )
+        self._widest = max(numbers, key=lambda number: _breadth(self.views[number]), default=None)
 
     @property
     def families(self) -> dict[str, str]:
@@ -89,7 +85,7 @@ class FittedColumns:
     @property
     def widest(self) -> ScoredView | None:
         """The view that measures how isolated rows are; None if no view can measure it."""
-        return self.views[self._widest] if self._widest != NO_VIEW else None
+        return None if self._widest is None else self.views[self._widest]
 
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
         """Return the columns of some rows; copies of a row are computed once."""
@@ -113,7 +109,7 @@ class FittedColumns:
         self, points: NDArray, engine: Engine, isolate: bool = True
     ) -> tuple[NDArray, NDArray | None]:
         """Return the columns of some rows and, if wanted, their isolation, from one search."""
-        widest = self._widest if isolate else NO_VIEW
+        widest = self._widest if isolate else None
         if len(points) > 1:
             distinct, place = distinct_rows(points)
             if len(distinct) < len(points):
@@ -125,7 +121,7 @@ class FittedColumns:
         return self._compute_distinct(points, engine, widest)
 
     def _compute_distinct(
-        self, points: NDArray, engine: Engine, widest: int
+        self, points: NDArray, engine: Engine, widest: int | None
     ) -> tuple[NDArray, NDArray | None]:
         # A few rows are scored faster than threads start. One call then joins all columns, because
         # a call takes longer than a copy.
@@ -134,7 +130,7 @@ class FittedColumns:
             found = np.concatenate([*of_views, *self._detect(points), points], axis=1)
             return found.take(self._sources, axis=1), near
         table = unset((len(points), len(self.names)))
-        isolation = None if widest == NO_VIEW else unset(len(points))
+        isolation = None if widest is None else unset(len(points))
 
         def take(item: Item, found: Found) -> None:
             # The places of detectors come last and are left out.
@@ -176,23 +172,23 @@ class FittedColumns:
         return FittedColumns(list(names), self.raw, views, detectors)
 
     def _check_names(self, names: list[str]) -> None:
+        known = set(self.names)
         for name in names:
-            if not isinstance(name, str):
-                raise ValueError(f"`columns` must be names of fitted columns; got {name!r}.")
+            if not (isinstance(name, str) and name in known):
+                close = close_names(str(name), self.names) or self.names[:3]
+                raise ValueError(
+                    f"`columns` must be names of fitted columns; got {name!r}. "
+                    f"Did you mean {', '.join(close)}? All are in `columns_`."
+                )
         if not names or len(set(names)) < len(names):
             raise ValueError(f"`columns` must name at least one column, each once; got {names!r}.")
-        known = set(self.names)
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            close = close_names(unknown[0], self.names) or self.names[:3]
-            raise ValueError(
-                f"`columns` must be names of fitted columns; got {unknown[0]!r}. "
-                f"Did you mean {', '.join(close)}? All are in `columns_`."
-            )
 
 
-def _score(views: list[ScoredView], item: Item, widest: int) -> Found:
-    """Return the scores of some rows in every view, and their isolation in the widest view."""
+def _score(views: list[ScoredView], item: Item, widest: int | None) -> Found:
+    """Return the scores of some rows in every view, and their isolation in the widest view.
+
+    If ``widest`` is None, isolation is not computed.
+    """
     found: list[NDArray] = []
     isolation = None
     for number, view in enumerate(views):
@@ -211,21 +207,6 @@ def _breadth(view: ScoredView) -> tuple[bool, int, int]:
     of columns, then by the number of reference rows.
     """
     return view.space.metric != "cosine", len(view.space.columns), len(view.known.rows)
-
-
-def leave_out(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
-    """Take rows out of the reference rows of every space.
-
-    A space that would keep fewer than two reference rows is left as it is.
-    """
-    if apart is None:
-        return spaces
-    result = []
-    for space in spaces:
-        rows = np.arange(len(apart)) if space.rows is None else space.rows
-        kept = rows[~apart[rows]]
-        result.append(replace(space, rows=kept) if len(kept) >= 2 else space)
-    return result
 
 
 def fit_view(

@@ -19,7 +19,6 @@ from boreod.representation.columns import (
     FittedColumns,
     fit_detector,
     fit_view,
-    leave_out,
     share_among_copies,
 )
 from boreod.representation.memory import FOLDS, check_fit, count_fit_memory, count_scores
@@ -184,7 +183,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 
         self.left_out_: list[str] = []
         planned = []
-        for space in leave_out(apart, resolve_views(self.views, n_rows, raw, random)):
+        for space in resolve_views(self.views, n_rows, raw, random, apart):
             size = n_rows if space.rows is None else len(space.rows)
             plan, left_out = make_plan(requests, ks, size, space.name)
             self.left_out_ += left_out

@@ -80,9 +80,16 @@ class Space:
 
 
 def resolve_views(
-    views: Any, n_rows: int, column_names: Sequence[str], random: np.random.RandomState
+    views: Any,
+    n_rows: int,
+    column_names: Sequence[str],
+    random: np.random.RandomState,
+    apart: NDArray | None = None,
 ) -> list[Space]:
-    """Turn the parameter ``views`` into spaces of a table; draw random columns and rows."""
+    """Turn the parameter ``views`` into spaces of a table; draw random columns and rows.
+
+    Rows in the mask ``apart`` are no reference rows, unless fewer than two would be left.
+    """
     if isinstance(views, str | View):
         views = [views]
     if not isinstance(views, Iterable):
@@ -90,7 +97,7 @@ def resolve_views(
     spaces: list[Space] = []
     for spelling in views:
         expanded = _spell_out(spelling, len(column_names), random)
-        spaces += [_place(view, n_rows, column_names, random) for view in expanded]
+        spaces += [_place(view, n_rows, column_names, random, apart) for view in expanded]
     names = [space.name for space in spaces]
     for name in names:
         if names.count(name) > 1:
@@ -134,7 +141,11 @@ def _draw_subspaces(count: int, n_columns: int, random: np.random.RandomState) -
 
 
 def _place(
-    view: View, n_rows: int, column_names: Sequence[str], random: np.random.RandomState
+    view: View,
+    n_rows: int,
+    column_names: Sequence[str],
+    random: np.random.RandomState,
+    apart: NDArray | None,
 ) -> Space:
     """Check a view against the table and draw its reference rows."""
     if not isinstance(view.name, str):
@@ -157,6 +168,10 @@ def _place(
                 f"got {view.sample!r}. Lower it or use the view 'full'."
             )
         rows = np.sort(random.permutation(n_rows)[: view.sample])
+    if apart is not None:
+        known = np.arange(n_rows) if rows is None else rows
+        kept = known[~apart[known]]
+        rows = kept if len(kept) >= 2 else rows
     return Space(view.name, _find_columns(view, list(column_names)), view.metric, rows)
 
 
