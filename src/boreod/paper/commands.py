@@ -68,7 +68,7 @@ def evaluate(
     """
     from boreod.files import write_text
     from boreod.paper.evaluation import Journal, Plan, TableRows, compare_methods
-    from boreod.paper.evaluation.presentation import present
+    from boreod.paper.evaluation.comparison import present
     from boreod.parallel import Progress
     from boreod.representation.memory import available_memory, check_reading
     from boreod.tables import Preparation
