@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boreod.detector import Detector
-from boreod.paper.evaluation.methods import METHODS, check_installed
+from boreod.paper.evaluation.methods import METHODS, find_missing
 from boreod.paper.evaluation.runs import Journal, Work, run_tasks
 from boreod.paper.evaluation.splits import (
     MEASURES,
@@ -123,7 +123,7 @@ class Comparison:
             return [f"Within every budget tried {self.title} is worse than with all columns."]
         return [
             f"Cheapest budget at which {self.title} is not surely worse than with all columns: "
-            f"{min(fine, key=read_seconds)}."
+            f"{min(fine, key=read_budget)}."
         ]
 
 
@@ -178,7 +178,8 @@ def compare_methods(
     methods = plan.methods
     if methods is None:
         methods = [m.name for m in METHODS.values() if m.is_installed and m.group != "unlabelled"]
-    check_installed(methods)
+    for name, lack in find_missing(methods).items():
+        raise ImportError(f"Method {name!r} {lack}")
     budgets = _read_budgets(plan)
     # Labels that cannot be split are refused here.
     split_rows(codes, 0, plan.protocol, plan.seed)
@@ -219,25 +220,12 @@ def compare_methods(
     return Comparison(runs, budget_runs, plan)
 
 
-def read_seconds(budget: str) -> float:
-    """Return a budget in seconds, or raise if it is no time.
-
-    Examples
-    --------
-    >>> read_seconds("20us")
-    2e-05
-    """
-    value, unit = read_budget(budget)
-    if unit != SECONDS:
-        raise ValueError(f"A budget here is a time per row such as '20us'; got {budget!r}.")
-    return value
-
-
 def _read_budgets(plan: Plan) -> list[str]:
     """Return the budgets of a plan; raise if one is no time, or a batch size has no budgets."""
     budgets = list(BUDGETS if plan.budgets is None else plan.budgets)
     for budget in budgets:
-        read_seconds(budget)
+        if read_budget(budget)[1] != SECONDS:
+            raise ValueError(f"A budget here is a time per row such as '20us'; got {budget!r}.")
     check_size(plan.batch_size)
     if plan.batch_size is not None and not budgets:
         raise ValueError(
@@ -268,7 +256,7 @@ def _run_budgets(
     cheapest = float(whole.costs_.in_batches(size).alone.min())
     models = {EVERYTHING: model}
     for budget in budgets:
-        if read_seconds(budget) >= cheapest:
+        if read_budget(budget)[0] >= cheapest:
             models[budget] = model.within(budget, batch_size=size)
     outliers = codes[split.test] == OUTLIER
     found = {
@@ -345,15 +333,15 @@ def _draw(summary: Summary, title: str, folder: Path) -> Figure:
     from boreod.tool.drawing.charts import draw_quality
     from boreod.tool.drawing.style import new_panels, save_picture
 
-    budgets = sorted((b for b in summary.methods if b != EVERYTHING), key=read_seconds)
-    curves = {}
-    spreads = {}
-    for measure in ("auc", "average_precision"):
-        cells = [summary.cell(TABLE, budget, measure) for budget in budgets]
-        curves[MEASURES[measure]] = np.array([cell.mean for cell in cells if cell])
-        spreads[MEASURES[measure]] = np.array([cell.sd for cell in cells if cell])
+    budgets = sorted(set(summary.methods) - {EVERYTHING}, key=read_budget)
+    cells = {
+        MEASURES[measure]: [summary.cell(TABLE, budget, measure) for budget in budgets]
+        for measure in ("auc", "average_precision")
+    }
+    curves = {name: np.array([cell.mean for cell in of if cell]) for name, of in cells.items()}
+    spreads = {name: np.array([cell.sd for cell in of if cell]) for name, of in cells.items()}
     figure, panels = new_panels(1, columns=1, size=(6.4, 4.0))
-    costs = np.array([1e6 * read_seconds(budget) for budget in budgets])
+    costs = np.array([1e6 * read_budget(budget)[0] for budget in budgets])
     draw_quality(panels[0], costs, curves, spreads)
     panels[0].set(xlabel="budget: time per row [µs]", ylabel="on judged rows")
     path = save_picture(figure, folder / "budgets")

@@ -154,15 +154,15 @@ class Forest(IsolationForest):
     """An isolation forest whose scores are high for outliers."""
 
     def decision_function(self, X: NDArray) -> NDArray:
-        """Return the scores of the paper of the forest."""
+        """Return the scores of rows."""
         return -self.score_samples(X)
 
 
 class NeighborDistance(OutlierRepresentation):
-    """One kNN column as a score."""
+    """The score kNN alone."""
 
     def decision_function(self, X: NDArray) -> NDArray:
-        """Return the column of rows."""
+        """Return the scores of rows."""
         return self.transform(X)[:, 0]
 
 
@@ -174,8 +174,9 @@ def _on_scores(kind: type) -> Make:
     return lambda columns, seed: kind(columns, n_jobs=1, random_state=seed)
 
 
-def _on_raw_columns(_: Any, seed: int) -> BORE:
-    return BORE(OutlierRepresentation([], views=[]), n_jobs=1, random_state=seed)
+def _alone(kind: type, *arguments: Any, **options: Any) -> Make:
+    """Return a function that makes an estimator with a seed, whatever the representation."""
+    return lambda _, seed: kind(*arguments, random_state=seed, **options)
 
 
 def _ssad(_: Any, seed: int) -> LabelledRows:
@@ -199,14 +200,8 @@ def _peer(module: str, name: str, seed_name: str = "random_state", **options: An
     return make
 
 
-def _isolation_forest(_: Any, seed: int) -> Forest:
-    return Forest(n_estimators=300, random_state=seed)
-
-
-def _knn(*_: Any) -> NeighborDistance:
-    return NeighborDistance(["knn"], ks=[20], passthrough=False, n_jobs=1)
-
-
+_forest = _alone(Forest, n_estimators=300)
+_knn = _alone(NeighborDistance, ["knn"], ks=[20], passthrough=False, n_jobs=1)
 _catboost = _peer(
     "catboost",
     "CatBoostClassifier",
@@ -228,13 +223,13 @@ METHODS = {
         Method("greedy", "GE", _on_scores(GreedyEnsemble), labels="number"),
         Method("ssad", "SSAD", _ssad),
         Method("ssad+or", "SSAD+OR", _ssad_on_scores),
-        Method("be", "BE", _on_raw_columns),
+        Method("be", "BE", _alone(BORE, OutlierRepresentation([], views=[]), n_jobs=1)),
         Method("bore", "BORE", _on_scores(BORE), has_probabilities=True),
         Method("trees", "ExtraTrees bags", lambda _, seed: TreeBags(seed), group="today"),
         Method("catboost", "CatBoost", _catboost, "given", "today", True, ("catboost",)),
         Method("xgboost", "XGBoost", _xgboost, "given", "today", True, ("xgboost",)),
         Method("xgbod", "XGBOD", _xgbod, group="today", needs=("pyod", "xgboost")),
-        Method("iforest", "isolation forest", _isolation_forest, labels="none", group="today"),
+        Method("iforest", "isolation forest", _forest, labels="none", group="today"),
         Method("knn", "kNN", _knn, labels="none", group="unlabelled"),
     )
 }
@@ -253,9 +248,3 @@ def find_missing(names: Iterable[str], known: Collection[str] = METHODS) -> dict
             needs = " and ".join(METHODS[name].needs)
             missing[name] = f"needs {needs}, not installed here: pip install boreod[peers]"
     return missing
-
-
-def check_installed(names: Iterable[str]) -> None:
-    """Raise for a method that is unknown or not installed."""
-    for name, lack in find_missing(names).items():
-        raise ImportError(f"Method {name!r} {lack}")

@@ -50,9 +50,7 @@ class Split:
         """Return the labels for an oracle: those of the judged rows, if they are in the fit."""
         if not self.is_transductive:
             return self.labels
-        hindsight = np.full(len(codes), UNLABELLED)
-        hindsight[self.test] = codes[self.test]
-        return hindsight[self.fitted]
+        return np.where(np.isin(self.fitted, self.test), codes[self.fitted], UNLABELLED)
 
 
 @dataclass(frozen=True)

@@ -44,14 +44,14 @@ def reproduce_quality(settings: Settings) -> Section:
         # XGBOD takes as long as all others together.
         wanted = [name for name in PEERS if name != "xgbod"]
     names, missing = choose_methods(wanted)
-    runs = _run(settings, list(product(range(settings.seed, settings.seed + seeds), tried, names)))
+    every = product(range(settings.seed, settings.seed + seeds), tried, names)
+    runs = _run(settings, [item for item in every if takes_part(item[2], item[1])])
     kept = ("dataset", "seed", "share", "method", *MEASURES, "brier", "took")
     rows = [{key: run.get(key, "") for key in kept} for run in runs]
     write_csv(settings.folder / "quality.csv", rows)
     summaries = {
-        share: Summary(found)
-        for share in tried
-        if (found := [run for run in runs if run["share"] == share])
+        share: Summary([run for run in runs if run["share"] == share])
+        for share in dict.fromkeys(run["share"] for run in runs)
     }
     means = [_means(summary, share) for share, summary in summaries.items()]
     every_set = [
@@ -135,9 +135,9 @@ def _files(data: Path | None) -> dict[str, Path]:
 
 
 def _run(settings: Settings, plan: list[tuple[int, float, str]]) -> list[Run]:
-    """Return one result for every set, seed, share and method; reuse those in the journal.
+    """Return one result for every set and item of a plan; reuse those in the journal.
 
-    A failed run counts as the worst possible one.
+    An item is a seed, a share and a method. A failed run counts as the worst possible one.
     """
     titles = _titles(settings)
     twice = [title for title in dict.fromkeys(titles) if titles.count(title) > 1]
@@ -149,8 +149,6 @@ def _run(settings: Settings, plan: list[tuple[int, float, str]]) -> list[Run]:
         points, codes = load_set(name, settings.data)
         digest = rows_digest(points, codes)[:12]
         for seed, share, method in plan:
-            if not takes_part(method, share):
-                continue
             versions = " ".join(version(package) for package in METHODS[method].needs)
             key = f"few labels/{title}/{digest}/{seed}/{share:g}/{method} {versions}"
             tasks[key] = (points, codes, method, share, seed)
