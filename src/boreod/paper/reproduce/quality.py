@@ -45,7 +45,8 @@ def reproduce_quality(settings: Settings) -> Section:
         wanted = [name for name in PEERS if name != "xgbod"]
     names, missing = choose_methods(wanted)
     every = product(range(settings.seed, settings.seed + seeds), tried, names)
-    runs = _run(settings, [item for item in every if takes_part(item[2], item[1])])
+    plan = [(seed, share, name) for seed, share, name in every if takes_part(name, share)]
+    runs = _run(settings, plan)
     kept = ("dataset", "seed", "share", "method", *MEASURES, "brier", "took")
     rows = [{key: run.get(key, "") for key in kept} for run in runs]
     write_csv(settings.folder / "quality.csv", rows)
