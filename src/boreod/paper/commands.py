@@ -1,6 +1,7 @@
 """The commands ``boreod evaluate``, ``boreod reproduce`` and ``boreod datasets``."""
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,7 +77,9 @@ def evaluate(
     """
     from boreod.files import write_text
     from boreod.paper.evaluation import Journal, Plan, TableRows, compare_methods
-    from boreod.paper.evaluation.presentation import present
+    from boreod.paper.evaluation.comparison import present
+    from boreod.parallel import Progress
+    from boreod.representation.memory import available_memory, check_reading
     from boreod.tables import Preparation
     from boreod.tables.training import Roles, Wishes, name_source, read_training_rows
     from boreod.text import count_of
@@ -92,7 +95,12 @@ def evaluate(
         seed,
     )
     columns = Roles(label, ids, drop, keep or None, since, labels, inlier_label)
-    wishes = Wishes(assume=False, outlier_label=outlier_label)
+    wishes = Wishes(
+        assume=False,
+        outlier_label=outlier_label,
+        check_memory=partial(check_reading, available=available_memory()),
+        progress=partial(Progress, total=None, wanted=not quiet),
+    )
     rows, codes, *_ = read_training_rows(table, None, columns, wishes, reading)
     roles = {"label": label, "ids": ids or (), "keep": keep or None, "decimal": reading["decimal"]}
     preparation = Preparation().fit(rows, codes, **roles)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from boreod.paper.evaluation import Comparison, Journal, Plan, compare_methods
-from boreod.paper.evaluation.comparison import EVERYTHING
-from boreod.paper.evaluation.presentation import present
+from boreod.paper.evaluation.comparison import EVERYTHING, present
 from boreod.paper.evaluation.splits import MEASURES
-from boreod.paper.evaluation.summary import find_losses
+from boreod.paper.evaluation.summary import Summary, find_losses
 from boreod.tool.documents import to_markdown
 
 LABELS = np.repeat([0, 1], [140, 20])
@@ -51,23 +50,26 @@ def test_nothing_is_run_unless_asked_for():
 
 def test_losses_are_paired():
     runs = made_up({EVERYTHING: WHOLE, "50us": [0.8, 0.5, 0.75]}).budget_runs
-    losses = find_losses(runs, EVERYTHING, "auc")
+    losses = find_losses(Summary(runs), EVERYTHING, "auc", over_sets=False)
     differences = np.array([0.1, 0.2, 0.05])
     error = np.sqrt((1 / 3 + 0.4 / 0.6) * differences.var(ddof=1))
     assert list(losses) == ["50us"]
     assert losses["50us"].mean == pytest.approx(differences.mean(), rel=1e-12)
-    assert losses["50us"].error == pytest.approx(error, rel=1e-12)
-    assert str(losses["50us"]) == "11.67 ±7.64"
+    assert losses["50us"].high - losses["50us"].mean == pytest.approx(error, rel=1e-12)
+    assert losses["50us"].mean - losses["50us"].low == pytest.approx(error, rel=1e-12)
+    assert losses["50us"].count == 3
+    assert losses["50us"].is_sure
+    assert str(losses["50us"]) == "+0.117 [+0.040, +0.193]"
 
 
 @pytest.mark.parametrize(
     ("whole", "part", "shown"),
-    [(WHOLE, [0.9, 0.7001, 0.8], "0.00 ±0.01"), ([0.9], [0.8], "10.00")],
-    ids=["no minus before zero", "no error of one split"],
+    [(WHOLE, [0.9, 0.7001, 0.8], "+0.000 [+0.000, +0.000]"), ([0.9], [0.8], "+0.100")],
+    ids=["no minus before zero", "no interval of one split"],
 )
-def test_losses_are_shown_in_percent(whole, part, shown):
+def test_losses_are_shown_with_their_interval(whole, part, shown):
     runs = made_up({EVERYTHING: whole, "50us": part}).budget_runs
-    loss = find_losses(runs, EVERYTHING, "auc")["50us"]
+    loss = find_losses(Summary(runs), EVERYTHING, "auc", over_sets=False)["50us"]
     assert str(loss) == shown
     assert not loss.is_sure
 

@@ -8,7 +8,8 @@ import pytest
 
 from boreod.metrics import auc
 from boreod.paper.datasets import load
-from boreod.paper.evaluation.methods import METHODS, PAPER, PEERS, _peer, check_installed
+from boreod.paper.evaluation import Plan, compare_methods
+from boreod.paper.evaluation.methods import METHODS, PAPER, PEERS, _peer
 from boreod.paper.evaluation.splits import MEASURES, RATES, run_method, split_rows
 
 WINE = load("wine")
@@ -74,7 +75,7 @@ def test_the_oracle_is_the_best_single_score():
 def test_unknown_and_missing_methods(monkeypatch, name, error, message):
     monkeypatch.setattr("boreod.paper.evaluation.methods.find_spec", lambda name: None)
     with pytest.raises(error, match=message):
-        check_installed([name])
+        compare_methods(WINE.X, WINE.y, Plan([name]))
 
 
 def test_classifiers_of_other_libraries_learn_from_labelled_rows():

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from boreod.paper.evaluation.runs import Journal, run_tasks
+from boreod.paper.evaluation.runs import Journal, code_digest, run_tasks
 
 SLOW_TASKS = """
 import sys, time
@@ -71,10 +71,17 @@ def test_a_line_cut_short_is_run_again(tmp_path):
     assert "b" in Journal(path)
 
 
-def test_lines_of_another_version_are_not_used(tmp_path):
+def test_lines_of_other_code_are_not_used(tmp_path, monkeypatch):
     path = tmp_path / "runs.jsonl"
-    path.write_text(json.dumps({"boreod": "0.0", "run": "a", "result": {}}) + "\n")
-    assert "a" not in Journal(path)
+    Journal(path).add("a", {"auc": 0.5})
+    assert json.loads(path.read_text())["code"] == code_digest()
+    monkeypatch.setattr("boreod.paper.evaluation.runs.code_digest", lambda: "0123456789ab")
+    journal = Journal(path)
+    assert "a" not in journal
+    journal.add("b", {"auc": 0.5})
+    assert set(Journal(path)) == {"b"}
+    monkeypatch.undo()
+    assert set(Journal(path)) == {"a"}
 
 
 def test_a_foreign_file_is_refused(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from boreod.paper.evaluation.summary import Summary, find_gains
+from boreod.paper.evaluation.summary import Summary, find_losses
 
 
 def make_runs(differences):
@@ -27,7 +27,7 @@ def make_runs(differences):
     ],
 )
 def test_gains_are_means_over_sets(differences, sign):
-    gain = find_gains(Summary(make_runs(differences)), "first", "auc")["other"]
+    gain = find_losses(Summary(make_runs(differences)), "first", "auc", over_sets=True)["other"]
     assert gain.mean == pytest.approx(np.mean(differences))
     assert min(differences) - 1e-9 <= gain.low <= gain.mean + 1e-9
     assert gain.mean - 1e-9 <= gain.high <= max(differences) + 1e-9
@@ -39,7 +39,7 @@ def test_gains_are_means_over_sets(differences, sign):
 def test_the_interval_is_that_of_a_mean():
     """Of many sets, about 1.645 standard errors on either side."""
     differences = np.random.default_rng(0).normal(0.02, 0.1, size=80)
-    gain = find_gains(Summary(make_runs(differences)), "first", "auc")["other"]
+    gain = find_losses(Summary(make_runs(differences)), "first", "auc", over_sets=True)["other"]
     error = differences.std() / np.sqrt(len(differences))
     assert gain.high - gain.mean == pytest.approx(1.645 * error, rel=0.1)
     assert gain.mean - gain.low == pytest.approx(1.645 * error, rel=0.1)
@@ -47,5 +47,5 @@ def test_the_interval_is_that_of_a_mean():
 
 def test_sets_that_one_of_both_lacks_are_left_out():
     runs = [*make_runs([0.1, 0.3]), {"dataset": "more", "method": "first", "auc": 1.0}]
-    assert find_gains(Summary(runs), "first", "auc")["other"].count == 2
-    assert find_gains(Summary(runs), "absent", "auc") == {}
+    assert find_losses(Summary(runs), "first", "auc", over_sets=True)["other"].count == 2
+    assert find_losses(Summary(runs), "absent", "auc", over_sets=True) == {}

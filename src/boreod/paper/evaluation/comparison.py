@@ -1,4 +1,4 @@
-"""Compare methods and budgets on a user's own table, with error bars.
+"""Compare methods and budgets on a user's own table, with error bars, and present the results.
 
 Everything that is compared runs on the same splits.
 """
@@ -6,26 +6,30 @@ Everything that is compared runs on the same splits.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+import joblib
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boreod.detector import Detector
-from boreod.paper.evaluation.methods import METHODS, check_installed
+from boreod.paper.evaluation.methods import METHODS, find_missing
 from boreod.paper.evaluation.runs import Journal, Work, run_tasks
 from boreod.paper.evaluation.splits import (
     MEASURES,
     Rows,
     TableRows,
-    digest_of,
     judge,
     prepare_split,
     run_method,
     split_rows,
 )
-from boreod.paper.evaluation.summary import TABLE, Run, Summary, find_losses
+from boreod.paper.evaluation.summary import TABLE, Run, Summary, find_losses, make_table
 from boreod.selection.budgets import check_size, in_batches, read_budget
 from boreod.selection.costs import SECONDS
+from boreod.text import count_of
+from boreod.tool.documents import Block, Figure, Paragraph, Section, Table
 from boreod.validation import OUTLIER, check_choice, read_labels, read_rows
 
 EVERYTHING = "all columns"
@@ -99,21 +103,19 @@ class Comparison:
 
     def _best_methods(self) -> list[str]:
         """Name the best method that is no oracle, and those that are not surely worse."""
-        fair = [run for run in self.runs if not is_oracle(run)]
-        order = Summary(fair).ranking(JUDGED_BY)
+        fair = Summary([run for run in self.runs if not is_oracle(run)])
+        order = fair.ranking(JUDGED_BY)
         if not order:
             return []
-        losses = find_losses(fair, order[0], JUDGED_BY)
+        losses = find_losses(fair, order[0], JUDGED_BY, over_sets=False)
         worse = {name for name, loss in losses.items() if loss.is_sure}
         best, *others = [METHODS[name].title for name in order if name not in worse]
-        text = f"Best by mean {MEASURES[JUDGED_BY]}: {best}"
-        if others:
-            text += f"; not surely worse: {', '.join(others)}"
-        return [f"{text}."]
+        more = f"; not surely worse: {', '.join(others)}" if others else ""
+        return [f"Best by mean {MEASURES[JUDGED_BY]}: {best}{more}."]
 
     def _cheapest_budget(self) -> list[str]:
         """Name the smallest budget without a sure loss, or say that there is none."""
-        losses = find_losses(self.budget_runs, EVERYTHING, JUDGED_BY)
+        losses = find_losses(Summary(self.budget_runs), EVERYTHING, JUDGED_BY, over_sets=False)
         if not losses:
             return []
         fine = [name for name, loss in losses.items() if not loss.is_sure]
@@ -121,7 +123,7 @@ class Comparison:
             return [f"Within every budget tried {self.title} is worse than with all columns."]
         return [
             f"Cheapest budget at which {self.title} is not surely worse than with all columns: "
-            f"{min(fine, key=read_seconds)}."
+            f"{min(fine, key=read_budget)}."
         ]
 
 
@@ -176,55 +178,54 @@ def compare_methods(
     methods = plan.methods
     if methods is None:
         methods = [m.name for m in METHODS.values() if m.is_installed and m.group != "unlabelled"]
-    check_installed(methods)
+    for name, lack in find_missing(methods).items():
+        raise ImportError(f"Method {name!r} {lack}")
     budgets = _read_budgets(plan)
     # Labels that cannot be split are refused here.
     split_rows(codes, 0, plan.protocol, plan.seed)
     if journal is None:
         journal = Journal(None)
-    digest = digest_of(rows, codes)[:16]
+    digest = joblib.hash((rows, codes))[:16]
 
     def run(work: Work, variants: dict[str, Any], label: str) -> list[Run]:
         """Return one result for every variant and split; the name of a variant identifies it."""
-        tasks = {}
-        facts = []
-        for name, number in product(variants, range(plan.repetitions)):
-            key = f"{digest}/{name}/{plan.protocol}/{number}/{plan.seed}"
-            tasks[key] = (rows, codes, variants[name], number, plan.protocol, plan.seed)
-            facts.append({"method": name, "repetition": number})
+        pairs = list(product(variants, range(plan.repetitions)))
+        tasks = {
+            f"{digest}/{name}/{plan.protocol}/{number}/{plan.seed}": (
+                rows,
+                codes,
+                variants[name],
+                number,
+                plan.protocol,
+                plan.seed,
+            )
+            for name, number in pairs
+        }
         results = run_tasks(work, tasks, journal, n_jobs, label, verbose)
-        fact = {"dataset": TABLE, "protocol": plan.protocol}
-        return [fact | more | result for more, result in zip(facts, results, strict=True)]
+        return [
+            {"dataset": TABLE, "protocol": plan.protocol, "method": name, "repetition": number}
+            | result
+            for (name, number), result in zip(pairs, results, strict=True)
+        ]
 
+    runs = run(run_method, {name: name for name in methods}, "methods")
     # One fit serves all budgets.
     one_fit = " ".join([plan.method, *budgets]) + in_batches(plan.batch_size)
     within = {one_fit: (plan.method, budgets, plan.batch_size)} if budgets else {}
-    return Comparison(
-        run(run_method, {name: name for name in methods}, "methods"),
-        _separate(run(_run_budgets, within, "budgets"), budgets),
-        plan,
-    )
-
-
-def read_seconds(budget: str) -> float:
-    """Return a budget in seconds, or raise if it is no time.
-
-    Examples
-    --------
-    >>> read_seconds("20us")
-    2e-05
-    """
-    value, unit = read_budget(budget)
-    if unit != SECONDS:
-        raise ValueError(f"A budget here is a time per row such as '20us'; got {budget!r}.")
-    return value
+    budget_runs = [
+        {key: fit[key] for key in ("dataset", "protocol", "repetition")} | {"method": name} | result
+        for fit in run(_run_budgets, within, "budgets")
+        for name, result in fit.get("budgets", {EVERYTHING: {"error": fit.get("error")}}).items()
+    ]
+    return Comparison(runs, budget_runs, plan)
 
 
 def _read_budgets(plan: Plan) -> list[str]:
     """Return the budgets of a plan; raise if one is no time, or a batch size has no budgets."""
     budgets = list(BUDGETS if plan.budgets is None else plan.budgets)
     for budget in budgets:
-        read_seconds(budget)
+        if read_budget(budget)[1] != SECONDS:
+            raise ValueError(f"A budget here is a time per row such as '20us'; got {budget!r}.")
     check_size(plan.batch_size)
     if plan.batch_size is not None and not budgets:
         raise ValueError(
@@ -255,10 +256,10 @@ def _run_budgets(
     cheapest = float(whole.costs_.in_batches(size).alone.min())
     models = {EVERYTHING: model}
     for budget in budgets:
-        if read_seconds(budget) >= cheapest:
+        if read_budget(budget)[0] >= cheapest:
             models[budget] = model.within(budget, batch_size=size)
     outliers = codes[split.test] == OUTLIER
-    return {
+    found = {
         budget: {
             **judge(outliers, fitted.decision_function(judged)),
             "columns": len(fitted.columns_),
@@ -266,15 +267,96 @@ def _run_budgets(
         }
         for budget, fitted in models.items()
     }
+    return {"budgets": found}
 
 
-def _separate(runs: list[Run], budgets: list[str]) -> list[Run]:
-    """Return one result for every budget from runs that hold several."""
-    single = []
-    for run in runs:
-        facts = {key: run[key] for key in ("dataset", "protocol", "repetition")}
-        found = {name: run[name] for name in (EVERYTHING, *budgets) if name in run}
+def present(comparison: Comparison, about: str, folder: Path | None = None) -> Section:
+    """Return tables and advice, and a picture if there is a folder for it.
+
+    ``about`` is a sentence about the table and its labels.
+    """
+    count = len({run["repetition"] for run in comparison.runs + comparison.budget_runs})
+    text = (
+        f"{about} Percent on judged rows, mean ± standard deviation over "
+        f"{count_of(count, 'split')}; the splits share rows, so differences are judged with a "
+        "corrected error."
+    )
+    blocks: list[Block] = [Paragraph(text)]
+    if comparison.runs:
+        blocks.append(_methods(comparison.methods))
+    if comparison.budget_runs:
+        budgets = Summary(comparison.budget_runs)
+        blocks.append(_budgets(comparison, budgets))
+        if folder is not None and len(budgets.methods) > 2:
+            blocks.append(_draw(budgets, comparison.title, folder))
+    blocks += [Paragraph(sentence) for sentence in [*comparison.advice(), *_notes(comparison)]]
+    return Section("Comparison", blocks)
+
+
+def _methods(summary: Summary) -> Table:
+    marks = {"hindsight": " (by labels)", "none": " (no labels)", "number": " (no labels)"}
+    titles = {}
+    for name in summary.methods:
+        mark = marks.get(METHODS[name].labels, "")
+        if any(map(is_oracle, summary.runs(TABLE, name))):
+            mark = " (in hindsight)"
+        titles[name] = METHODS[name].title + mark
+    rows = _rows(summary, titles, {"fit_seconds": "{:.2f}", "row_seconds": "{:.0f}"})
+    header = ["method", *MEASURES.values(), "fit, s", "a row, us"]
+    return make_table(header, rows, "Methods; times are medians, of one core")
+
+
+def _budgets(comparison: Comparison, summary: Summary) -> Table:
+    titles = {budget: budget for budget in summary.methods if summary.runs(TABLE, budget)}
+    rows = _rows(summary, titles, {"columns": "{:.0f}", "cost": "{:.3g}"})
+    header = ["budget", *MEASURES.values(), "columns", "us a row"]
+    batches = in_batches(comparison.plan.batch_size)
+    caption = f"{comparison.title} within budgets{batches}; time as priced, of one core"
+    return Table(header, rows, caption=caption)
+
+
+def _rows(summary: Summary, titles: dict[str, str], medians: dict[str, str]) -> list[list[str]]:
+    """Return title, quality and two medians of every method; times of a row in microseconds."""
+    rows = []
+    for name, title in titles.items():
+        row = [title, *(summary.show(TABLE, name, measure) for measure in MEASURES)]
+        for key, form in medians.items():
+            values = [run[key] for run in summary.runs(TABLE, name)]
+            unit = 1e6 if key in ("row_seconds", "cost") else 1.0
+            row.append(form.format(unit * float(np.median(values))) if values else "-")
+        rows.append(row)
+    return rows
+
+
+def _draw(summary: Summary, title: str, folder: Path) -> Figure:
+    """Draw quality over the budget, with the spread over splits."""
+    from boreod.tool.drawing.charts import draw_quality
+    from boreod.tool.drawing.style import new_panels, save_picture
+
+    budgets = sorted(set(summary.methods) - {EVERYTHING}, key=read_budget)
+    cells = {
+        MEASURES[measure]: [summary.cell(TABLE, budget, measure) for budget in budgets]
+        for measure in ("auc", "average_precision")
+    }
+    curves = {name: np.array([cell.mean for cell in of if cell]) for name, of in cells.items()}
+    spreads = {name: np.array([cell.sd for cell in of if cell]) for name, of in cells.items()}
+    figure, panels = new_panels(1, columns=1, size=(6.4, 4.0))
+    costs = np.array([1e6 * read_budget(budget)[0] for budget in budgets])
+    draw_quality(panels[0], costs, curves, spreads)
+    panels[0].set(xlabel="budget: time per row [µs]", ylabel="on judged rows")
+    path = save_picture(figure, folder / "budgets")
+    text = f"Quality of {title} over the budget, mean and standard deviation over splits."
+    return Figure(path, text)
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    """Return failures, and warnings of our own methods; other libraries warn too often."""
+    failed = {f"Budgets failed: {run['error']}" for run in comparison.budget_runs if "error" in run}
+    said = set()
+    for run in comparison.runs:
+        title = METHODS[run["method"]].title
         if "error" in run:
-            found = {EVERYTHING: {"error": run["error"]}}
-        single += [{**facts, "method": name, **result} for name, result in found.items()]
-    return single
+            failed.add(f"{title} failed: {run['error']}")
+        if title in ("Detector", "BORE"):
+            said |= {f"{title} says: {text}" for text in run.get("warnings", [])}
+    return sorted(failed) + sorted(said)

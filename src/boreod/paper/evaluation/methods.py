@@ -4,7 +4,7 @@ Every method gets the same rows and the same labels. :class:`Method` says which 
 Peers keep the defaults of their libraries, except for threads, output and what is named here.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 from boreod.bore import BORE
 from boreod.detector import Detector
@@ -62,15 +64,13 @@ class Method:
         return all(find_spec(package) is not None for package in self.needs)
 
 
-class LabelledRows:
+class LabelledRows(BaseEstimator):
     """A classifier that learns from labelled rows only.
 
     Parameters
     ----------
     model
         A classifier with ``decision_function`` or ``predict_proba``.
-    columns
-        A transformer that is fitted to all rows, with or without a label; None for raw columns.
 
     Examples
     --------
@@ -81,28 +81,24 @@ class LabelledRows:
     [0.0, 0.0, 1.0, 1.0]
     """
 
-    def __init__(self, model: Any, columns: Any = None) -> None:
+    def __init__(self, model: Any) -> None:
         self.model = model
-        self.columns = columns or FunctionTransformer()
 
     def fit(self, X: NDArray, y: NDArray) -> "LabelledRows":
         """Learn from the rows that have a label."""
-        table = self.columns.fit_transform(X)
         labelled = y != UNLABELLED
-        self.model.fit(table[labelled], y[labelled])
+        self.fitted_ = self.model.fit(X[labelled], y[labelled])
         return self
 
     def decision_function(self, X: NDArray) -> NDArray:
         """Return scores, high for outliers."""
         if not hasattr(self.model, "decision_function"):
             return self.predict_proba(X)[:, 1]
-        scores = self.model.decision_function(self.columns.transform(X))
-        return np.asarray(scores, dtype=np.float64)
+        return np.asarray(self.model.decision_function(X), dtype=np.float64)
 
     def predict_proba(self, X: NDArray) -> NDArray:
         """Return probabilities of inliers and outliers."""
-        probabilities = self.model.predict_proba(self.columns.transform(X))
-        return np.asarray(probabilities, dtype=np.float64)
+        return np.asarray(self.model.predict_proba(X), dtype=np.float64)
 
 
 class TreeBags:
@@ -134,8 +130,6 @@ class TreeBags:
 
     def fit(self, X: NDArray, y: NDArray) -> "TreeBags":
         """Grow the trees of every bag."""
-        from sklearn.ensemble import ExtraTreesClassifier
-
         random = np.random.default_rng(self.seed)
         outliers = np.flatnonzero(y == OUTLIER)
         inliers = np.flatnonzero(y == INLIER)
@@ -156,29 +150,20 @@ class TreeBags:
         return np.mean([forest.predict_proba(X)[:, 1] for forest in self._forests], axis=0)
 
 
-class Unsupervised:
-    """A model that is fitted without labels.
-
-    Parameters
-    ----------
-    model
-        The model.
-    score
-        Returns scores, high for outliers, from the fitted model and rows.
-    """
-
-    def __init__(self, model: Any, score: Callable[[Any, NDArray], NDArray]) -> None:
-        self.model = model
-        self.score = score
-
-    def fit(self, X: NDArray, y: NDArray | None = None) -> "Unsupervised":
-        """Fit the model and ignore the labels."""
-        self.model.fit(X)
-        return self
+class Forest(IsolationForest):
+    """An isolation forest whose scores are high for outliers."""
 
     def decision_function(self, X: NDArray) -> NDArray:
-        """Return scores, high for outliers."""
-        return self.score(self.model, X)
+        """Return the scores of rows."""
+        return -self.score_samples(X)
+
+
+class NeighborDistance(OutlierRepresentation):
+    """The score kNN alone."""
+
+    def decision_function(self, X: NDArray) -> NDArray:
+        """Return the scores of rows."""
+        return self.transform(X)[:, 0]
 
 
 def _detector(_: Any, seed: int) -> Detector:
@@ -189,19 +174,20 @@ def _on_scores(kind: type) -> Make:
     return lambda columns, seed: kind(columns, n_jobs=1, random_state=seed)
 
 
-def _on_raw_columns(_: Any, seed: int) -> BORE:
-    return BORE(OutlierRepresentation([], views=[]), n_jobs=1, random_state=seed)
+def _alone(kind: type, *arguments: Any, **options: Any) -> Make:
+    """Return a function that makes an estimator with a seed, whatever the representation."""
+    return lambda _, seed: kind(*arguments, random_state=seed, **options)
 
 
-def _ssad(_: Any, seed: int, columns: Any = None) -> LabelledRows:
+def _ssad(_: Any, seed: int) -> LabelledRows:
     """Return SSAD on labelled rows; it would take unlabelled rows for inliers."""
-    model = SSAD(sigma="cv", kappa="cv", n_jobs=1, random_state=seed)
-    return LabelledRows(model, columns)
+    return LabelledRows(SSAD(sigma="cv", kappa="cv", n_jobs=1, random_state=seed))
 
 
-def _ssad_on_scores(representation: Any, seed: int) -> LabelledRows:
+def _ssad_on_scores(representation: Any, seed: int) -> Pipeline:
+    """Return SSAD on columns that all rows determine, with or without a label."""
     columns = representation or OutlierRepresentation(n_jobs=1, random_state=seed)
-    return _ssad(None, seed, make_pipeline(MinMaxScaler(), columns))
+    return make_pipeline(MinMaxScaler(), columns, _ssad(None, seed))
 
 
 def _peer(module: str, name: str, seed_name: str = "random_state", **options: Any) -> Make:
@@ -214,18 +200,8 @@ def _peer(module: str, name: str, seed_name: str = "random_state", **options: An
     return make
 
 
-def _isolation_forest(_: Any, seed: int) -> Unsupervised:
-    from sklearn.ensemble import IsolationForest
-
-    forest = IsolationForest(n_estimators=300, random_state=seed)
-    return Unsupervised(forest, lambda model, rows: -model.score_samples(rows))
-
-
-def _knn(*_: Any) -> Unsupervised:
-    columns = OutlierRepresentation(["knn"], ks=[20], passthrough=False, n_jobs=1)
-    return Unsupervised(columns, lambda model, rows: model.transform(rows)[:, 0])
-
-
+_forest = _alone(Forest, n_estimators=300)
+_knn = _alone(NeighborDistance, ["knn"], ks=[20], passthrough=False, n_jobs=1)
 _catboost = _peer(
     "catboost",
     "CatBoostClassifier",
@@ -247,13 +223,13 @@ METHODS = {
         Method("greedy", "GE", _on_scores(GreedyEnsemble), labels="number"),
         Method("ssad", "SSAD", _ssad),
         Method("ssad+or", "SSAD+OR", _ssad_on_scores),
-        Method("be", "BE", _on_raw_columns),
+        Method("be", "BE", _alone(BORE, OutlierRepresentation([], views=[]), n_jobs=1)),
         Method("bore", "BORE", _on_scores(BORE), has_probabilities=True),
         Method("trees", "ExtraTrees bags", lambda _, seed: TreeBags(seed), group="today"),
         Method("catboost", "CatBoost", _catboost, "given", "today", True, ("catboost",)),
         Method("xgboost", "XGBoost", _xgboost, "given", "today", True, ("xgboost",)),
         Method("xgbod", "XGBOD", _xgbod, group="today", needs=("pyod", "xgboost")),
-        Method("iforest", "isolation forest", _isolation_forest, labels="none", group="today"),
+        Method("iforest", "isolation forest", _forest, labels="none", group="today"),
         Method("knn", "kNN", _knn, labels="none", group="unlabelled"),
     )
 }
@@ -262,19 +238,13 @@ PAPER = [name for name, method in METHODS.items() if method.group == "paper"]
 PEERS = [name for name in METHODS if name == "bore" or name not in PAPER]
 
 
-def check_names(names: Collection[str], known: Collection[str]) -> None:
-    """Raise for a method that is not among the known ones."""
+def find_missing(names: Iterable[str], known: Collection[str] = METHODS) -> dict[str, str]:
+    """Return what methods lack, by their names; raise for a method that is not among the known."""
+    missing = {}
     for name in names:
         if name not in known:
             raise ValueError(f"Methods are {', '.join(known)}; got {name!r}.")
-
-
-def check_installed(names: Collection[str]) -> None:
-    """Raise for a method that is unknown or not installed."""
-    check_names(names, METHODS)
-    for name in names:
         if not METHODS[name].is_installed:
             needs = " and ".join(METHODS[name].needs)
-            raise ImportError(
-                f"Method {name!r} needs {needs}, not installed here: pip install boreod[peers]"
-            )
+            missing[name] = f"needs {needs}, not installed here: pip install boreod[peers]"
+    return missing

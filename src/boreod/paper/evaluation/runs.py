@@ -79,9 +79,7 @@ class Journal(dict[str, dict[str, Any]]):
 def code_digest() -> str:
     """Return a hash of all code but the tool, without comments and docstrings."""
     found = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] == "tool":
-            continue
+    for path in sorted(set(PACKAGE.rglob("*.py")) - set(PACKAGE.glob("tool/**/*.py"))):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, HAVE_DOCSTRINGS) and ast.get_docstring(node) is not None:
@@ -133,14 +131,13 @@ def _results(
     work: Work, waiting: list[tuple[str, Task]], processes: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield keys and results as they come."""
-    if processes <= 1:
-        yield from (_run(work, key, task) for key, task in waiting)
-        return
     from joblib import Parallel, delayed
 
-    pool = Parallel(n_jobs=processes, return_as="generator_unordered")
+    # One process is this one, in which Ctrl-C must stop the run.
+    start = delayed(_run_in_worker if processes > 1 else _run)
+    pool = Parallel(n_jobs=max(1, processes), return_as="generator_unordered")
     try:
-        yield from pool(delayed(_run_in_worker)(work, key, task) for key, task in waiting)
+        yield from pool(start(work, key, task) for key, task in waiting)
     except Exception as error:
         if type(error).__name__ != "TerminatedWorkerError":
             raise

@@ -8,7 +8,6 @@ and labels a share of the training outliers, at least two. All other training ro
 inliers, so these are contaminated, as they are in use.
 """
 
-import hashlib
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.metrics import auc, average_precision, early_auc, precision_at, roc_rates
-from boreod.paper.datasets.loading import rows_digest
 from boreod.paper.evaluation.methods import METHODS
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
@@ -52,9 +50,7 @@ class Split:
         """Return the labels for an oracle: those of the judged rows, if they are in the fit."""
         if not self.is_transductive:
             return self.labels
-        hindsight = np.full(len(codes), UNLABELLED)
-        hindsight[self.test] = codes[self.test]
-        return hindsight[self.fitted]
+        return np.where(np.isin(self.fitted, self.test), codes[self.fitted], UNLABELLED)
 
 
 @dataclass(frozen=True)
@@ -95,21 +91,6 @@ def prepare_split(rows: Rows, split: Split) -> tuple[NDArray, NDArray]:
         if split.is_transductive:
             return fitted, fitted[np.searchsorted(split.fitted, split.test)]
         return fitted, preparation.transform(rows.table.take(split.test))
-
-
-def digest_of(rows: Rows, codes: NDArray) -> str:
-    """Return a hash of the rows, their labels and the options of a table."""
-    if not isinstance(rows, TableRows):
-        return rows_digest(rows, codes)
-    from boreod.tables.arrow import pa
-
-    found = hashlib.sha256(repr(sorted(rows.options.items())).encode())
-    found.update(codes.astype(np.int8).tobytes())
-    with pa.BufferOutputStream() as sink:
-        with pa.ipc.new_stream(sink, rows.table.schema) as writer:
-            writer.write_table(rows.table.combine_chunks())
-        found.update(sink.getvalue())
-    return found.hexdigest()
 
 
 def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) -> Split:

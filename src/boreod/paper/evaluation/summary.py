@@ -129,58 +129,84 @@ class Summary:
 
 @dataclass(frozen=True)
 class Loss:
-    """Mean of paired differences over splits; a gain is negative.
+    """Mean of paired differences between two methods; a gain is negative.
 
     Attributes
     ----------
     mean
         How much lower a measure is.
-    error
-        Corrected standard error of the mean; infinite for a single split.
+    low, high
+        Ends of the interval of the mean.
     count
-        Number of splits on which both methods were judged.
+        Number of splits or sets on which both methods were judged.
     """
 
     mean: float
-    error: float
+    low: float
+    high: float
     count: int
 
     @property
     def is_sure(self) -> bool:
-        """Whether the mean is larger than its error."""
-        return self.mean > self.error
+        """Whether the interval is above zero."""
+        return self.low > 0
+
+    @property
+    def sign(self) -> int:
+        """1 or -1 if the interval is above or below zero, else 0.
+
+        It is 0 for fewer than five sets, too: their interval proves nothing.
+        """
+        if self.count < 5:
+            return 0
+        return int(self.low > 0) - int(self.high < 0)
 
     def __str__(self) -> str:
-        """Return the mean in percentage points, with its error if there are several splits."""
+        """Return the mean, with its interval if there are several differences."""
         if self.count == 1:
-            return f"{100 * self.mean:z.2f}"
-        return f"{100 * self.mean:z.2f} ±{100 * self.error:.2f}"
+            return f"{self.mean:+z.3f}"
+        return f"{self.mean:+z.3f} [{self.low:+z.3f}, {self.high:+z.3f}]"
 
 
-def find_losses(runs: list[Run], best: str, measure: str) -> dict[str, Loss]:
-    """Return the loss of every other method against ``best``, if they share a split.
+def find_losses(summary: Summary, best: str, measure: str, over_sets: bool) -> dict[str, Loss]:
+    """Return the loss of every other method against ``best``, if they share a split or a set.
+
+    Differences are those on sets, with the 90 % bootstrap interval of their mean, or those on the
+    splits of one table, with the corrected standard error on either side of their mean.
 
     Examples
     --------
-    >>> runs = [{"dataset": "table", "method": method, "repetition": number, "auc": value}
+    >>> runs = [{"dataset": TABLE, "method": method, "repetition": number, "auc": value}
     ...         for method, values in {"bore": [0.9, 0.8], "be": [0.8, 0.75]}.items()
     ...         for number, value in enumerate(values)]
-    >>> print(find_losses(runs, "bore", "auc")["be"])
-    7.50 ±3.82
+    >>> print(find_losses(Summary(runs), "bore", "auc", over_sets=False)["be"])
+    +0.075 [+0.037, +0.113]
     """
-    summary = Summary(runs)
-    values = {
-        name: {run["repetition"]: run[measure] for run in summary.runs(TABLE, name)}
-        for name in summary.methods
-    }
-    known = values.pop(best, {})
     losses = {}
-    for name, others in values.items():
+    known = _values(summary, best, measure, over_sets)
+    for name in summary.methods:
+        others = _values(summary, name, measure, over_sets)
         differences = np.array([known[which] - others[which] for which in known if which in others])
-        if len(differences):
-            mean = float(differences.mean())
-            losses[name] = Loss(mean, error_of_mean(differences), len(differences))
+        if name == best or not len(differences):
+            continue
+        mean = float(differences.mean())
+        if over_sets:
+            drawn = np.random.default_rng(0).choice(differences, (5000, len(differences)))
+            low, high = np.quantile(drawn.mean(axis=1), (0.05, 0.95)).tolist()
+        else:
+            error = error_of_mean(differences)
+            low = mean - error
+            high = mean + error
+        losses[name] = Loss(mean, low, high, len(differences))
     return losses
+
+
+def _values(summary: Summary, method: str, measure: str, over_sets: bool) -> dict[Any, float]:
+    """Return the mean of each set that has the measure, or the value of each split."""
+    if not over_sets:
+        return {run["repetition"]: run[measure] for run in summary.runs(TABLE, method)}
+    cells = {name: summary.cell(name, method, measure) for name in summary.datasets}
+    return {name: cell.mean for name, cell in cells.items() if cell}
 
 
 def error_of_mean(differences: NDArray) -> float:
@@ -198,65 +224,3 @@ def error_of_mean(differences: NDArray) -> float:
         return np.inf
     factor = 1.0 / len(differences) + TEST_SHARE / (1.0 - TEST_SHARE)
     return float(np.sqrt(factor * np.var(differences, ddof=1)))
-
-
-@dataclass(frozen=True)
-class Gain:
-    """Mean of paired differences over data sets; positive if the first method is better.
-
-    Attributes
-    ----------
-    mean
-        How much higher a measure is.
-    low, high
-        Ends of the 90 % bootstrap interval over sets.
-    count
-        Number of sets.
-    """
-
-    mean: float
-    low: float
-    high: float
-    count: int
-
-    @property
-    def sign(self) -> int:
-        """1 or -1 if the interval is above or below zero, else 0.
-
-        It is 0 for fewer than five sets, too: their interval proves nothing.
-        """
-        if self.count < 5:
-            return 0
-        return int(self.low > 0) - int(self.high < 0)
-
-    def __str__(self) -> str:
-        """Return the mean, with its interval if there are several sets."""
-        if self.count == 1:
-            return f"{self.mean:+.3f}"
-        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
-
-
-def find_gains(summary: Summary, first: str, measure: str) -> dict[str, Gain]:
-    """Return the gain of ``first`` over every other method, on the sets that both have.
-
-    Examples
-    --------
-    >>> runs = [{"dataset": name, "method": method, "auc": value}
-    ...         for method, values in {"bore": [0.9, 0.8], "be": [0.8, 0.75]}.items()
-    ...         for name, value in zip(["wine", "pima"], values)]
-    >>> print(find_gains(Summary(runs), "bore", "auc")["be"])
-    +0.075 [+0.050, +0.100]
-    """
-    gains = {}
-    for other in summary.methods:
-        pairs = [
-            (summary.cell(name, first, measure), summary.cell(name, other, measure))
-            for name in summary.datasets
-        ]
-        differences = np.array([a.mean - b.mean for a, b in pairs if a and b])
-        if other == first or not len(differences):
-            continue
-        drawn = np.random.default_rng(0).choice(differences, (5000, len(differences)))
-        low, high = np.quantile(drawn.mean(axis=1), (0.05, 0.95))
-        gains[other] = Gain(float(differences.mean()), float(low), float(high), len(differences))
-    return gains

@@ -1,9 +1,6 @@
 """Compare detection quality with few labels: our methods and others that users could install."""
 
-import os
-import platform
 from collections.abc import Iterable
-from functools import cache
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -12,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.files import __version__
 from boreod.paper import datasets
 from boreod.paper.datasets.loading import read_npz, rows_digest
-from boreod.paper.evaluation.methods import METHODS, PEERS, check_names
+from boreod.paper.evaluation.methods import METHODS, PEERS, find_missing
 from boreod.paper.evaluation.runs import run_tasks
 from boreod.paper.evaluation.splits import MEASURES, run_with_few_labels, takes_part
-from boreod.paper.evaluation.summary import Best, Gain, Summary, find_gains, make_table
-from boreod.paper.reproduce.setup import SETS, Settings, table_by_set, write_csv
+from boreod.paper.evaluation.summary import Best, Loss, Run, Summary, find_losses, make_table
+from boreod.paper.reproduce.setup import SETS, Settings, describe_code, table_by_set, write_csv
 from boreod.text import count_of, listed, show_percent, suggest
 from boreod.tool.documents import Block, Paragraph, Section, Table
 
@@ -37,38 +33,40 @@ PROTOCOL = (
     "is the printed method; ExtraTrees has bags of ten inliers an outlier (50 bags of 10 trees), "
     "isolation forest 300 trees, kNN k = 20, the others their defaults (CatBoost 1000 iterations)."
 )
-Runs = list[dict[str, Any]]
 
 
 def reproduce_quality(settings: Settings) -> Section:
     """Compare methods at several shares of labelled outliers, with paired intervals over sets."""
-    tried = [0.0, 0.05, 0.25, 1.0]
+    tried = [0.0, 0.25] if settings.quick else [0.0, 0.05, 0.25, 1.0]
     seeds = settings.repetitions or (1 if settings.quick else 5)
     wanted = settings.methods
-    if settings.quick:
-        tried = [0.0, 0.25]
+    if settings.quick and not wanted:
         # XGBOD takes as long as all others together.
-        wanted = wanted or [name for name in PEERS if name != "xgbod"]
+        wanted = [name for name in PEERS if name != "xgbod"]
     names, missing = choose_methods(wanted)
-    shares = [share for share in tried if any(takes_part(name, share) for name in names)]
-    runs = _run(settings, names, shares, range(settings.seed, settings.seed + seeds))
+    every = product(range(settings.seed, settings.seed + seeds), tried, names)
+    plan = [(seed, share, name) for seed, share, name in every if takes_part(name, share)]
+    runs = _run(settings, plan)
     kept = ("dataset", "seed", "share", "method", *MEASURES, "brier", "took")
     rows = [{key: run.get(key, "") for key in kept} for run in runs]
     write_csv(settings.folder / "quality.csv", rows)
-    summaries = {share: Summary([run for run in runs if run["share"] == share]) for share in shares}
-    parts = [Section("Means over sets", [_means(summaries[share], share) for share in shares])]
-    if OURS in names:
-        parts.append(Section("Detector beside each of the others", _gains(summaries)))
+    summaries = {
+        share: Summary([run for run in runs if run["share"] == share])
+        for share in dict.fromkeys(run["share"] for run in runs)
+    }
+    means = [_means(summary, share) for share, summary in summaries.items()]
     every_set = [
         table_by_set(
-            summaries[share],
+            summary,
             JUDGED_BY,
             f"Average precision, {_labelled(share)}",
             lambda cell: f"{cell.mean:.3f}",
         )
-        for share in shares
+        for share, summary in summaries.items()
     ]
-    parts.append(Section("Every set", every_set))
+    parts = [Section("Means over sets", means), Section("Every set", every_set)]
+    if OURS in names:
+        parts.insert(1, Section("Detector beside each of the others", _losses(summaries)))
     texts = [PROTOCOL, *_about(settings, names, seeds), *missing, *_failures(runs)]
     return Section("Detection quality with few labels", list(map(Paragraph, texts)), parts)
 
@@ -85,9 +83,9 @@ def load_set(name: str, data: Path | None) -> tuple[NDArray, NDArray]:
 
     A set with several samples is always represented by the first.
     """
-    found = _files(data)
     if name.endswith(".npz"):
         return read_npz(Path(name))
+    found = _files(data)
     if name in KNOWN:
         loaded = datasets.load(name, data=found[name].parent if name in found else None)
         return loaded.X, loaded.y
@@ -109,19 +107,15 @@ def choose_methods(wanted: Iterable[str] | None) -> tuple[list[str], list[str]]:
     (['detector', 'iforest'], [])
     """
     names = list(dict.fromkeys(PEERS if wanted is None else wanted))
-    check_names(names, PEERS)
-    able = [name for name in names if METHODS[name].is_installed]
+    lacking = find_missing(names, PEERS)
     missing = [
-        f"{METHODS[name].title} does not take part: it needs {' and '.join(METHODS[name].needs)}, "
-        "not installed here: pip install boreod[peers]"
-        for name in names
-        if name not in able
+        f"{METHODS[name].title} does not take part: it {lack}" for name, lack in lacking.items()
     ]
-    if not able:
+    if len(lacking) == len(names):
         raise ValueError(
             " ".join(["No method to compare.", *missing, f"Methods are {', '.join(PEERS)}."])
         )
-    return able, missing
+    return [name for name in names if name not in lacking], missing
 
 
 def _files(data: Path | None) -> dict[str, Path]:
@@ -141,54 +135,43 @@ def _files(data: Path | None) -> dict[str, Path]:
     return found
 
 
-def _run(settings: Settings, names: list[str], shares: list[float], seeds: Iterable[int]) -> Runs:
-    """Return one result for every set, seed, share and method; reuse those in the journal."""
-    titles = {name: _title(name) for name in settings.datasets}
-    twice = [t for t in dict.fromkeys(titles.values()) if list(titles.values()).count(t) > 1]
+def _run(settings: Settings, plan: list[tuple[int, float, str]]) -> list[Run]:
+    """Return one result for every set and item of a plan; reuse those in the journal.
+
+    An item is a seed, a share and a method. A failed run counts as the worst possible one.
+    """
+    titles = _titles(settings)
+    twice = [title for title in dict.fromkeys(titles) if titles.count(title) > 1]
     if twice:
         raise ValueError(f"Every set needs a name of its own; got {listed(twice)} more than once.")
     tasks: dict[str, tuple[Any, ...]] = {}
-    facts: Runs = []
-    for name, seed, share, method in product(settings.datasets, seeds, shares, names):
-        if takes_part(method, share):
+    runs: list[Run] = []
+    for name, title in zip(settings.datasets, titles, strict=True):
+        points, codes = load_set(name, settings.data)
+        digest = rows_digest(points, codes)[:12]
+        for seed, share, method in plan:
             versions = " ".join(version(package) for package in METHODS[method].needs)
-            digest = _digest(name, settings.data)
-            key = f"few labels/{titles[name]}/{digest}/{seed}/{share:g}/{method} {versions}"
-            tasks[key] = (name, settings.data, method, share, seed)
-            facts.append({"dataset": titles[name], "seed": seed, "share": share, "method": method})
-    journal = settings.journal
-    results = run_tasks(_judge, tasks, journal, settings.n_jobs, "quality", settings.verbose)
-    return [fact | _count(fact, result) for fact, result in zip(facts, results, strict=True)]
+            key = f"few labels/{title}/{digest}/{seed}/{share:g}/{method} {versions}"
+            tasks[key] = (points, codes, method, share, seed)
+            runs.append({"dataset": title, "seed": seed, "share": share, "method": method})
+    results = run_tasks(
+        run_with_few_labels, tasks, settings.journal, settings.n_jobs, "quality", settings.verbose
+    )
+    for run, result in zip(runs, results, strict=True):
+        run.update(result)
+        if "error" in result:
+            run.update({JUDGED_BY: 0.0, "auc": 0.0, "failed": run.pop("error")})
+            if run["share"] and METHODS[run["method"]].has_probabilities:
+                run["brier"] = 1.0
+    return runs
 
 
-def _title(name: str) -> str:
-    return Path(name).stem if name.endswith(".npz") else name
-
-
-def _judge(name: str, data: Path | None, method: str, share: float, seed: int) -> dict[str, Any]:
-    points, codes = load_set(name, data)
-    return run_with_few_labels(points, codes, method, share, seed)
-
-
-def _count(fact: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    """Count a failed run as the worst possible one."""
-    if "error" not in result:
-        return result
-    worst = {JUDGED_BY: 0.0, "auc": 0.0, "failed": result["error"]}
-    if fact["share"] and METHODS[fact["method"]].has_probabilities:
-        worst["brier"] = 1.0
-    return worst
-
-
-@cache
-def _digest(name: str, data: Path | None) -> str:
-    return rows_digest(*load_set(name, data))[:12]
+def _titles(settings: Settings) -> list[str]:
+    return [Path(name).stem if name.endswith(".npz") else name for name in settings.datasets]
 
 
 def _about(settings: Settings, names: list[str], seeds: int) -> list[str]:
     """Return sentences about sets, seeds, versions and the command."""
-    packages = ["numpy", "scikit-learn", *(p for n in names for p in METHODS[n].needs)]
-    versions = ", ".join(f"{name} {version(name)}" for name in dict.fromkeys(packages))
     command = "boreod reproduce quality"
     if settings.datasets != find_sets(settings.data):
         command += f" --datasets {','.join(Path(name).name for name in settings.datasets)}"
@@ -199,18 +182,17 @@ def _about(settings: Settings, names: list[str], seeds: int) -> list[str]:
     if settings.quick:
         command += " --quick"
     return [
-        f"{count_of(len(settings.datasets), 'set')} ({', '.join(map(_title, settings.datasets))}), "
+        f"{count_of(len(settings.datasets), 'set')} ({', '.join(_titles(settings))}), "
         f"{count_of(seeds, 'seed')} from {settings.seed}.",
-        f"boreod {__version__}, Python {platform.python_version()}, {versions}; "
-        f"{count_of(os.cpu_count() or 1, 'core')}.",
+        describe_code(*(package for name in names for package in METHODS[name].needs)),
         f"All figures were computed by `{command} --repetitions {seeds} --seed {settings.seed}`; "
         "none was typed in.",
     ]
 
 
-def _failures(runs: Runs) -> list[str]:
+def _failures(runs: list[Run]) -> list[str]:
     """Return a sentence for every method and share with failed runs, with the first error."""
-    failed: dict[tuple[str, float], Runs] = {}
+    failed: dict[tuple[str, float], list[Run]] = {}
     for run in runs:
         if "failed" in run:
             failed.setdefault((run["method"], run["share"]), []).append(run)
@@ -228,46 +210,46 @@ def _labelled(share: float) -> str:
 
 def _means(summary: Summary, share: float) -> Table:
     """Return the means over sets; those of the best method are bold."""
-    rows = [[METHODS[method].title] for method in summary.methods]
+    columns = [[METHODS[method].title for method in summary.methods]]
     for measure in SHOWN:
         digits = 2 if measure == "took" else 3
         means = [summary.means(summary.datasets, name, measure) for name in summary.methods]
-        rounded = [round(float(np.mean(known)), 3) if known else 0.0 for known in means]
-        for row, known, mean in zip(rows, means, rounded, strict=True):
-            text = f"{np.mean(known):.{digits}f}" if known else "-"
-            row.append(Best(text) if measure in MEASURES and mean == max(rounded) else text)
-    for row, method in zip(rows, summary.methods, strict=True):
-        row.append(str(summary.wins(method, JUDGED_BY)))
-    header = ["method", *SHOWN.values(), "best on sets"]
-    return make_table(header, rows, _labelled(share))
+        texts = [f"{np.mean(known):.{digits}f}" if known else "-" for known in means]
+        best = max(texts) if measure in MEASURES else ""
+        columns.append([Best(text) if text == best else text for text in texts])
+    columns.append([str(summary.wins(method, JUDGED_BY)) for method in summary.methods])
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    return make_table(["method", *SHOWN.values(), "best on sets"], rows, _labelled(share))
 
 
-def _gains(summaries: dict[float, Summary]) -> list[Block]:
+def _losses(summaries: dict[float, Summary]) -> list[Block]:
     """Return differences of average precision as a table, and the conclusions in words."""
-    gains = {share: find_gains(found, OURS, JUDGED_BY) for share, found in summaries.items()}
+    losses = {
+        share: find_losses(summary, OURS, JUDGED_BY, over_sets=True)
+        for share, summary in summaries.items()
+    }
     rows = [
-        [METHODS[name].title, *(str(found.get(name, "-")) for found in gains.values())]
+        [METHODS[name].title, *(str(found.get(name, "-")) for found in losses.values())]
         for name in PEERS
-        if any(name in found for found in gains.values())
+        if any(name in found for found in losses.values())
     ]
-    header = ["Detector minus"]
-    header += [_labelled(share).replace(" of the outliers", "") for share in gains]
+    shares = [_labelled(share).replace(" of the outliers", "") for share in losses]
     caption = (
         "Average precision, mean of paired differences over sets and its 90 % bootstrap interval: "
         "of one pair at a time, and for other sets only as far as these are like them"
     )
-    sentences = [_verdict(share, summaries[share], found) for share, found in gains.items()]
-    return [Table(header, rows, caption=caption), *map(Paragraph, sentences)]
+    sentences = [_verdict(share, summaries[share], found) for share, found in losses.items()]
+    table = Table(["Detector minus", *shares], rows, caption=caption)
+    return [table, *map(Paragraph, sentences)]
 
 
-def _verdict(share: float, summary: Summary, gains: dict[str, Gain]) -> str:
+def _verdict(share: float, summary: Summary, losses: dict[str, Loss]) -> str:
     best = METHODS[summary.ranking(JUDGED_BY)[0]].title
     text = f"With {_labelled(share)}, {best} has the highest mean"
-    places = []
+    before = "; Detector is "
     for sign, what in ((1, "ahead of"), (-1, "behind"), (0, "not told apart from")):
-        titles = [METHODS[name].title for name, gain in gains.items() if gain.sign == sign]
+        titles = [METHODS[name].title for name, loss in losses.items() if loss.sign == sign]
         if titles:
-            places.append(f"{what} {', '.join(titles)}")
-    if places:
-        text += f"; Detector is {'; '.join(places)}"
+            text += f"{before}{what} {', '.join(titles)}"
+            before = "; "
     return f"{text}."

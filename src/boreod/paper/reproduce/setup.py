@@ -181,9 +181,10 @@ def table_by_set(
     return make_table(header, [*rows, *more_rows], caption)
 
 
-def describe_code() -> str:
+def describe_code(*peers: str) -> str:
     """Return a sentence on the code, its commit, the libraries and the machine."""
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    packages = dict.fromkeys(("numpy", "scipy", "scikit-learn", *peers))
+    versions = ", ".join(f"{name} {version(name)}" for name in packages)
     machine = f"{platform.platform(terse=True)}, {count_of(os.cpu_count() or 1, 'core')}"
     return (
         f"boreod {__version__}, commit {find_commit()}, digest of the code {code_digest()}; Python "
