@@ -45,6 +45,7 @@ from boreod.validation import (
 
 SIGMAS = np.geomspace(0.005, 5.0, 7)
 KAPPAS = np.geomspace(0.5, 20.0, 5)
+SMALLEST = float(np.nextafter(0.0, 1.0))
 LARGEST_GAP = 1e-5
 # The number of kernel values that are computed at a time.
 BLOCK = 4_000_000
@@ -207,15 +208,13 @@ class SSAD(ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise for a parameter that is not allowed, before any work is done."""
         allowed = {
-            "sigma": "a positive number or 'scale' or 'cv'",
-            "kappa": "a nonnegative number or 'cv'",
+            "sigma": ("a positive number or 'scale' or 'cv'", SMALLEST),
+            "kappa": ("a nonnegative number or 'cv'", 0.0),
         }
-        for name, what in allowed.items():
+        for name, (what, least) in allowed.items():
             value = getattr(self, name)
-            if isinstance(value, str) and repr(value) in what:
-                continue
-            is_finite = is_number(value) and bool(np.isfinite(float(value)))
-            if not is_finite or value < 0 or (value == 0 and name != "kappa"):
+            is_word = isinstance(value, str) and repr(value) in what
+            if not is_word and not (is_number(value) and least <= value < np.inf):
                 raise ValueError(f"`{name}` must be {what}; got {value!r}.")
         most = self.max_rows
         if most is not None and not (is_number(most, Integral) and most >= 2):
@@ -262,12 +261,8 @@ def leave_out(codes: NDArray, caps: NDArray, seed: int) -> list[NDArray]:
             "or sigma='scale'."
         )
     splitter = StratifiedKFold(min(5, *counts), shuffle=True, random_state=seed)
-    folds = []
-    for _, test in splitter.split(labelled, codes[labelled]):
-        limits = caps.copy()
-        limits[labelled[test]] = 0.0
-        folds.append(limits)
-    return folds
+    tests = [labelled[test] for _, test in splitter.split(labelled, codes[labelled])]
+    return [np.where(np.isin(np.arange(len(codes)), test), 0.0, caps) for test in tests]
 
 
 def reachable(kappa: Any, codes: NDArray, limits: list[NDArray]) -> NDArray:

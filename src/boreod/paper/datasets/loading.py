@@ -1,7 +1,7 @@
 """Load a data set from a folder, the cache or its public source.
 
-Originals are read only if their checksum is right, so readers trust their content. NumPy's
-readers of text convert numbers as Python's ``float`` does, which rounds correctly and gives the same bits on any machine.
+Originals are read only if their checksum is right, so readers trust their content. NumPy rounds
+numbers in text as Python's ``float`` does: correctly, and to the same bits on any machine.
 """
 
 import hashlib
