@@ -133,7 +133,47 @@ class SSAD(ClassifierMixin, BaseEstimator):
         ``outlier_label``.
         """
         with plain_interrupts(), all_or_nothing(self), one_blas_thread():
-            self._fit(X, y)
+            self._check_parameters()
+            engine = Threads(self.n_jobs)
+            rows = read_rows(self, X, fitting=True)
+            labels, self.classes_ = read_labels(y, len(rows), self.outlier_label)
+            seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
+            drawn, caps = sample_rows(labels, self.max_rows or len(rows), seeds[0])
+            codes = labels[drawn]
+            folds = leave_out(codes, caps, seeds[1]) if "cv" in (self.sigma, self.kappa) else []
+            kappas = reachable(self.kappa, codes, [caps, *folds])
+            self._scaler = Scaler("minmax", *standardization(rows))
+            points = self._scaler.transform(rows)[drawn]
+            squared = cdist(points, points, "sqeuclidean")
+            sigmas = SIGMAS
+            if self.sigma == "scale":
+                sigmas = np.array([float(np.sqrt(points.shape[1] / 2) * points.std()) or 1.0])
+            elif self.sigma != "cv":
+                sigmas = np.array([float(self.sigma)])
+            self.__dict__.pop("cv_results_", None)
+            if folds:
+                self.cv_results_ = tune(squared, codes, folds, sigmas, kappas, engine)
+                sigmas = self.cv_results_["sigma"]
+                kappas = self.cv_results_["kappa"]
+            self.sigma_ = float(sigmas[0])
+            self.kappa_ = float(kappas[0])
+            problem = Problem(gaussian(squared, self.sigma_), codes, caps, self.kappa_)
+            solution = solve(problem)
+            self.rho_ = solution.rho
+            self.gamma_ = solution.gamma
+            self.gap_ = solution.gap
+            if solution.gap > LARGEST_GAP:
+                warnings.warn(
+                    f"SSAD stopped with a relative duality gap of {solution.gap:.1e}. "
+                    "Rescale columns, or take a smaller `sigma` or `max_rows`.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
+            weights = problem.signs * solution.weights
+            self._anchors = points[weights != 0.0]
+            self._coefficients = weights[weights != 0.0]
+            self.weights_ = np.zeros(len(rows))
+            self.weights_[drawn] = weights
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray:
@@ -161,49 +201,6 @@ class SSAD(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-    def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
-        self._check_parameters()
-        engine = Threads(self.n_jobs)
-        rows = read_rows(self, X, fitting=True)
-        labels, self.classes_ = read_labels(y, len(rows), self.outlier_label)
-        seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
-        drawn, caps = sample_rows(labels, self.max_rows or len(rows), seeds[0])
-        codes = labels[drawn]
-        folds = leave_out(codes, caps, seeds[1]) if "cv" in (self.sigma, self.kappa) else []
-        kappas = reachable(self.kappa, codes, [caps, *folds])
-        self._scaler = Scaler("minmax", *standardization(rows))
-        points = self._scaler.transform(rows)[drawn]
-        squared = cdist(points, points, "sqeuclidean")
-        sigmas = SIGMAS
-        if self.sigma == "scale":
-            sigmas = np.array([float(np.sqrt(points.shape[1] / 2) * points.std()) or 1.0])
-        elif self.sigma != "cv":
-            sigmas = np.array([float(self.sigma)])
-        self.__dict__.pop("cv_results_", None)
-        if folds:
-            self.cv_results_ = tune(squared, codes, folds, sigmas, kappas, engine)
-            sigmas = self.cv_results_["sigma"]
-            kappas = self.cv_results_["kappa"]
-        self.sigma_ = float(sigmas[0])
-        self.kappa_ = float(kappas[0])
-        problem = Problem(gaussian(squared, self.sigma_), codes, caps, self.kappa_)
-        solution = solve(problem)
-        self.rho_ = solution.rho
-        self.gamma_ = solution.gamma
-        self.gap_ = solution.gap
-        if solution.gap > LARGEST_GAP:
-            warnings.warn(
-                f"SSAD stopped with a relative duality gap of {solution.gap:.1e}. Rescale columns, "
-                "or take a smaller `sigma` or `max_rows`.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        weights = problem.signs * solution.weights
-        self._anchors = points[weights != 0.0]
-        self._coefficients = weights[weights != 0.0]
-        self.weights_ = np.zeros(len(rows))
-        self.weights_[drawn] = weights
 
     def _check_parameters(self) -> None:
         """Raise for a parameter that is not allowed, before any work is done."""
@@ -268,8 +265,7 @@ def leave_out(codes: NDArray, caps: NDArray, seed: int) -> list[NDArray]:
 def reachable(kappa: Any, codes: NDArray, limits: list[NDArray]) -> NDArray:
     """Return the values of kappa that all of these caps can reach; raise if there are none."""
     kappas = KAPPAS if kappa == "cv" else np.array([float(kappa)])
-    sums = [np.bincount(codes + 1, caps, N_KINDS) for caps in limits]
-    most = min(most_labelled(*kinds) for kinds in sums)
+    most = min(most_labelled(*np.bincount(codes + 1, caps, N_KINDS)) for caps in limits)
     found = kappas[kappas <= most * (1.0 + TIGHT)]
     if not len(found):
         where = "" if len(limits) == 1 else "No fold of the cross-validation ('cv') can be solved. "
