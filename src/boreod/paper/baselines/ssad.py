@@ -145,11 +145,10 @@ class SSAD(ClassifierMixin, BaseEstimator):
             self._scaler = Scaler("minmax", *standardization(rows))
             points = self._scaler.transform(rows)[drawn]
             squared = cdist(points, points, "sqeuclidean")
-            sigmas = SIGMAS
-            if self.sigma == "scale":
-                sigmas = np.array([float(np.sqrt(points.shape[1] / 2) * points.std()) or 1.0])
-            elif self.sigma != "cv":
-                sigmas = np.array([float(self.sigma)])
+            sigma = self.sigma
+            if sigma == "scale":
+                sigma = np.sqrt(points.shape[1] / 2) * points.std() or 1.0
+            sigmas = SIGMAS if sigma == "cv" else np.array([float(sigma)])
             self.__dict__.pop("cv_results_", None)
             if folds:
                 self.cv_results_ = tune(squared, codes, folds, sigmas, kappas, engine)

@@ -26,6 +26,7 @@ TIMEOUT = 30.0
 ELSEWHERE = "put the .npz file into a folder and pass it as `data`"
 # The quote before a name, if any, and the name.
 ATTRIBUTE = re.compile(r"""^\s*@attribute\s+(['"]?)(.+?)\1\s+\S""", re.IGNORECASE | re.MULTILINE)
+DATA = re.compile(r"^\s*@data", re.IGNORECASE | re.MULTILINE)
 # For each built-in set, the class whose rows become outliers.
 BUILTIN_OUTLIERS = {"digits": 4, "wdbc": 0, "wine": 2}
 Folder = str | os.PathLike[str]
@@ -260,7 +261,7 @@ def rows_digest(points: NDArray, labels: NDArray) -> str:
 
 def read_arff(path: Path) -> NDArray:
     """Read a dense ARFF file whose columns are numbers, except for ``outlier``."""
-    head, body = re.split("@data", path.read_text(encoding="utf-8"), flags=re.IGNORECASE)
+    head, body = DATA.split(path.read_text(encoding="utf-8"), maxsplit=1)
     kinds = [(name, "U3" if name == "outlier" else "f8") for _, name in ATTRIBUTE.findall(head)]
     return np.loadtxt(body.splitlines(), kinds, comments="%", delimiter=",", quotechar="'")
 
@@ -285,7 +286,7 @@ def draw_events(
     drawn = [table[random.choice(len(table), size, replace=False)] for table, size in pools]
     events = np.concatenate(drawn)
     order = np.argsort(events["EventId"])
-    names = [name for name in events.dtype.names if name.startswith(("DER_", "PRI_"))]
+    names = [name for name in events.dtype.names or () if name.startswith(("DER_", "PRI_"))]
     return _numbers(events[order], names), _labels(n, outliers)[order]
 
 
