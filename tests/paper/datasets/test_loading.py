@@ -262,17 +262,17 @@ def test_names_in_originals_are_those_of_the_catalogue(raw):
         for file in info.files(1):
             path = raw / file.filename
             if path.suffix == ".arff" and path.exists():
-                assert list(read_arff(path)) == [*info.feature_names, "id", "outlier"]
+                assert list(read_arff(path).dtype.names) == [*info.feature_names, "id", "outlier"]
             elif path.suffix == ".csv" and path.exists():
-                assert set(info.feature_names) < set(read_csv(path))
+                assert set(info.feature_names) < set(read_csv(path).dtype.names)
 
 
 def test_arff(tmp_path):
     path = tmp_path / "tiny.arff"
     path.write_bytes(TINY)
-    columns = read_arff(path)
-    assert list(columns) == ["first one", "second", "id", "outlier"]
-    X, y = labelled_rows(columns)
+    table = read_arff(path)
+    assert list(table.dtype.names) == ["first one", "second", "id", "outlier"]
+    X, y = labelled_rows(table)
     assert X.tobytes() == TINY_X.tobytes()
     assert y.tobytes() == TINY_Y.tobytes()
 

@@ -45,6 +45,7 @@ from boreod.validation import (
 
 SIGMAS = np.geomspace(0.005, 5.0, 7)
 KAPPAS = np.geomspace(0.5, 20.0, 5)
+SMALLEST = float(np.nextafter(0.0, 1.0))
 LARGEST_GAP = 1e-5
 # The number of kernel values that are computed at a time.
 BLOCK = 4_000_000
@@ -132,7 +133,46 @@ class SSAD(ClassifierMixin, BaseEstimator):
         ``outlier_label``.
         """
         with plain_interrupts(), all_or_nothing(self), one_blas_thread():
-            self._fit(X, y)
+            self._check_parameters()
+            engine = Threads(self.n_jobs)
+            rows = read_rows(self, X, fitting=True)
+            labels, self.classes_ = read_labels(y, len(rows), self.outlier_label)
+            seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
+            drawn, caps = sample_rows(labels, self.max_rows or len(rows), seeds[0])
+            codes = labels[drawn]
+            folds = leave_out(codes, caps, seeds[1]) if "cv" in (self.sigma, self.kappa) else []
+            kappas = reachable(self.kappa, codes, [caps, *folds])
+            self._scaler = Scaler("minmax", *standardization(rows))
+            points = self._scaler.transform(rows)[drawn]
+            squared = cdist(points, points, "sqeuclidean")
+            sigma = self.sigma
+            if sigma == "scale":
+                sigma = np.sqrt(points.shape[1] / 2) * points.std() or 1.0
+            sigmas = SIGMAS if sigma == "cv" else np.array([float(sigma)])
+            self.__dict__.pop("cv_results_", None)
+            if folds:
+                self.cv_results_ = tune(squared, codes, folds, sigmas, kappas, engine)
+                sigmas = self.cv_results_["sigma"]
+                kappas = self.cv_results_["kappa"]
+            self.sigma_ = float(sigmas[0])
+            self.kappa_ = float(kappas[0])
+            problem = Problem(gaussian(squared, self.sigma_), codes, caps, self.kappa_)
+            solution = solve(problem)
+            self.rho_ = solution.rho
+            self.gamma_ = solution.gamma
+            self.gap_ = solution.gap
+            if solution.gap > LARGEST_GAP:
+                warnings.warn(
+                    f"SSAD stopped with a relative duality gap of {solution.gap:.1e}. "
+                    "Rescale columns, or take a smaller `sigma` or `max_rows`.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
+            weights = problem.signs * solution.weights
+            self._anchors = points[weights != 0.0]
+            self._coefficients = weights[weights != 0.0]
+            self.weights_ = np.zeros(len(rows))
+            self.weights_[drawn] = weights
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray:
@@ -161,61 +201,16 @@ class SSAD(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
-        self._check_parameters()
-        engine = Threads(self.n_jobs)
-        rows = read_rows(self, X, fitting=True)
-        labels, self.classes_ = read_labels(y, len(rows), self.outlier_label)
-        seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
-        drawn, caps = sample_rows(labels, self.max_rows or len(rows), seeds[0])
-        codes = labels[drawn]
-        folds = leave_out(codes, caps, seeds[1]) if "cv" in (self.sigma, self.kappa) else []
-        kappas = reachable(self.kappa, codes, [caps, *folds])
-        self._scaler = Scaler("minmax", *standardization(rows))
-        points = self._scaler.transform(rows)[drawn]
-        squared = cdist(points, points, "sqeuclidean")
-        sigmas = SIGMAS
-        if self.sigma == "scale":
-            sigmas = np.array([float(np.sqrt(points.shape[1] / 2) * points.std()) or 1.0])
-        elif self.sigma != "cv":
-            sigmas = np.array([float(self.sigma)])
-        self.__dict__.pop("cv_results_", None)
-        if folds:
-            self.cv_results_ = tune(squared, codes, folds, sigmas, kappas, engine)
-            sigmas = self.cv_results_["sigma"]
-            kappas = self.cv_results_["kappa"]
-        self.sigma_ = float(sigmas[0])
-        self.kappa_ = float(kappas[0])
-        problem = Problem(gaussian(squared, self.sigma_), codes, caps, self.kappa_)
-        solution = solve(problem)
-        self.rho_ = solution.rho
-        self.gamma_ = solution.gamma
-        self.gap_ = solution.gap
-        if solution.gap > LARGEST_GAP:
-            warnings.warn(
-                f"SSAD stopped with a relative duality gap of {solution.gap:.1e}. Rescale columns, "
-                "or take a smaller `sigma` or `max_rows`.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        weights = problem.signs * solution.weights
-        self._anchors = points[weights != 0.0]
-        self._coefficients = weights[weights != 0.0]
-        self.weights_ = np.zeros(len(rows))
-        self.weights_[drawn] = weights
-
     def _check_parameters(self) -> None:
         """Raise for a parameter that is not allowed, before any work is done."""
         allowed = {
-            "sigma": "a positive number or 'scale' or 'cv'",
-            "kappa": "a nonnegative number or 'cv'",
+            "sigma": ("a positive number or 'scale' or 'cv'", SMALLEST),
+            "kappa": ("a nonnegative number or 'cv'", 0.0),
         }
-        for name, what in allowed.items():
+        for name, (what, least) in allowed.items():
             value = getattr(self, name)
-            if isinstance(value, str) and repr(value) in what:
-                continue
-            is_finite = is_number(value) and bool(np.isfinite(float(value)))
-            if not is_finite or value < 0 or (value == 0 and name != "kappa"):
+            is_word = isinstance(value, str) and repr(value) in what
+            if not is_word and not (is_number(value) and least <= value < np.inf):
                 raise ValueError(f"`{name}` must be {what}; got {value!r}.")
         most = self.max_rows
         if most is not None and not (is_number(most, Integral) and most >= 2):
@@ -262,19 +257,14 @@ def leave_out(codes: NDArray, caps: NDArray, seed: int) -> list[NDArray]:
             "or sigma='scale'."
         )
     splitter = StratifiedKFold(min(5, *counts), shuffle=True, random_state=seed)
-    folds = []
-    for _, test in splitter.split(labelled, codes[labelled]):
-        limits = caps.copy()
-        limits[labelled[test]] = 0.0
-        folds.append(limits)
-    return folds
+    tests = [labelled[test] for _, test in splitter.split(labelled, codes[labelled])]
+    return [np.where(np.isin(np.arange(len(codes)), test), 0.0, caps) for test in tests]
 
 
 def reachable(kappa: Any, codes: NDArray, limits: list[NDArray]) -> NDArray:
     """Return the values of kappa that all of these caps can reach; raise if there are none."""
     kappas = KAPPAS if kappa == "cv" else np.array([float(kappa)])
-    sums = [np.bincount(codes + 1, caps, N_KINDS) for caps in limits]
-    most = min(most_labelled(*kinds) for kinds in sums)
+    most = min(most_labelled(*np.bincount(codes + 1, caps, N_KINDS)) for caps in limits)
     found = kappas[kappas <= most * (1.0 + TIGHT)]
     if not len(found):
         where = "" if len(limits) == 1 else "No fold of the cross-validation ('cv') can be solved. "

@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner
-from boreod.validation import OUTLIER, UNLABELLED
+from boreod.validation import UNLABELLED
 
 # Unlabelled rows, inliers and outliers: their codes plus 1 are 0, 1 and 2.
 N_KINDS = 3
+SIGNS = np.array([1.0, 1.0, -1.0])
 # Directions of pairwise steps. For each kind, a direction has the change of a row that rises and of
 # a row that falls. The last column is the change of the surplus. Every change of weights that keeps
 # both sums is a sum of such directions, without cancellation.
@@ -55,6 +56,8 @@ EXACT = 1e-10
 ROUGH = 3e-4
 MAX_ROUNDS = 20
 MAX_NEWTON_STEPS = 10_000
+# Weights that move by less have an endless way to their limits.
+SHORTEST = 1e-250
 # A constraint that is missed by less than this is missed by rounding only.
 TIGHT = 1e-9
 
@@ -74,7 +77,7 @@ class Problem:
     @property
     def signs(self) -> NDArray:
         """-1 for labelled outliers, +1 for all other rows."""
-        return np.where(self.codes == OUTLIER, -1.0, 1.0)
+        return SIGNS[self.codes + 1]
 
     def surplus(self, weights: NDArray) -> float:
         """Return the excess of the weight of labelled rows over kappa."""
@@ -185,7 +188,7 @@ def _spread_weights(problem: Problem, capacities: NDArray, totals: NDArray) -> N
 
 def _descend(problem: Problem, weights: NDArray, tolerance: float, limit: int) -> bool:
     """Take pairwise steps, in place; return whether they reached the optimum."""
-    steps = descend(
+    return descend(
         problem.kernel,
         problem.codes,
         problem.caps,
@@ -195,7 +198,6 @@ def _descend(problem: Problem, weights: NDArray, tolerance: float, limit: int) -
         tolerance,
         limit,
     )
-    return steps < limit
 
 
 def _take_newton_step(problem: Problem, weights: NDArray) -> bool:
@@ -213,20 +215,17 @@ def _take_newton_step(problem: Problem, weights: NDArray) -> bool:
         return True
     slopes = signs[free] * (problem.kernel[free] @ (signs * weights))
     matrix = problem.kernel[np.ix_(free, free)] * np.outer(signs[free], signs[free])
-    zeros = np.zeros(len(constraints))
     # Where rows are very similar, rounding leaves negative eigenvalues.
     ridge = 1e-15 * len(free) * matrix.diagonal().max()
-    damping = np.diag(np.append(np.full(len(free), ridge), zeros - ridge))
-    blocks = np.block([[matrix, constraints.T], [constraints, np.diag(zeros)]])
-    direction = np.linalg.solve(blocks + damping, np.append(-slopes, zeros))[: len(free)]
+    corner = -ridge * np.eye(len(constraints))
+    blocks = np.block([[matrix + ridge * np.eye(len(free)), constraints.T], [constraints, corner]])
+    targets = np.append(-slopes, np.zeros(len(constraints)))
+    direction = np.linalg.solve(blocks, targets)[: len(free)]
     direction -= np.linalg.lstsq(constraints, constraints @ direction, rcond=None)[0]
     if slopes @ direction >= 0.0:
         return True
     limits = np.where(direction > 0.0, problem.caps[free], 0.0)
-    lengths = np.maximum(np.abs(direction), np.finfo(np.float64).tiny)
-    # A weight that hardly moves has an infinite way to its limit.
-    with np.errstate(over="ignore"):
-        sizes = np.abs(limits - weights[free]) / lengths
+    sizes = np.abs(limits - weights[free]) / np.maximum(np.abs(direction), SHORTEST)
     size = min(1.0, float(sizes.min()))
     spent = -float(labelled[free] @ direction)
     if surplus > TIGHT and spent > 0.0:
@@ -264,32 +263,34 @@ def descend(
     surplus: float,
     tolerance: float,
     limit: int,
-) -> int:
-    """Move feasible weights to the optimum in place; return the number of steps, at most ``limit``.
+) -> bool:
+    """Move feasible weights to the optimum in place; return False after ``limit`` steps.
 
     ``outputs`` holds their f, and is updated with them. Steps end when no direction has a slope of
     more than ``tolerance`` times the range of f.
     """
-    for step in range(limit):
+    for _ in range(limit):
         slopes, movers, low, high = find_extremes(codes, caps, weights, outputs)
-        best, descent = _find_steepest(slopes, surplus)
+        changes, descent = _find_steepest(slopes, surplus)
         if descent <= max(tolerance * (high - low), ROUNDING * max(abs(low), abs(high))):
-            return step
-        changes = DIRECTIONS[best]
-        size = _find_size(kernel, codes, caps, weights, outputs, movers, changes)
+            return True
+        size = descent / max(_find_curvature(kernel, codes, movers, changes), 1e-12)
         if changes[SURPLUS] < 0.0:
             size = min(size, surplus / -changes[SURPLUS])
+        for place, row in enumerate(movers):
+            if changes[place] != 0.0:
+                left = caps[row] - weights[row] if changes[place] > 0.0 else weights[row]
+                size = min(size, left / abs(changes[place]))
         surplus = max(0.0, surplus + changes[SURPLUS] * size)
         for place, row in enumerate(movers):
-            if changes[place] == 0.0:
-                continue
-            old = weights[row]
-            weights[row] = min(max(old + size * changes[place], 0.0), caps[row])
-            change = _sign(codes[row]) * (weights[row] - old)
-            line = kernel[row]
-            for other in range(len(outputs)):
-                outputs[other] += change * line[other]
-    return limit
+            if changes[place] != 0.0:
+                old = weights[row]
+                weights[row] = min(max(old + size * changes[place], 0.0), caps[row])
+                change = SIGNS[codes[row] + 1] * (weights[row] - old)
+                line = kernel[row]
+                for other in range(len(outputs)):
+                    outputs[other] += change * line[other]
+    return False
 
 
 @compiled
@@ -312,7 +313,7 @@ def find_extremes(
             falling = rising + 1
             low = min(low, outputs[row])
             high = max(high, outputs[row])
-            slope = _sign(codes[row]) * outputs[row]
+            slope = SIGNS[codes[row] + 1] * outputs[row]
             if slope < slopes[rising] and weights[row] < caps[row]:
                 slopes[rising] = slope
                 movers[rising] = row
@@ -323,51 +324,31 @@ def find_extremes(
 
 
 @inner
-def _sign(code: int) -> float:
-    return -1.0 if code == 1 else 1.0
-
-
-@inner
-def _find_steepest(slopes: NDArray, surplus: float) -> tuple[int, float]:
+def _find_steepest(slopes: NDArray, surplus: float) -> tuple[NDArray, float]:
     """Return the steepest direction and its descent."""
-    best = 0
+    best = DIRECTIONS[0]
     steepest = -np.inf
-    for number, changes in enumerate(DIRECTIONS):
-        if changes[SURPLUS] < 0.0 and surplus <= 0.0:
-            continue
-        descent = 0.0
-        for place, slope in enumerate(slopes):
-            if changes[place] != 0.0:
-                descent -= changes[place] * slope
-        if descent > steepest:
-            best = number
-            steepest = descent
+    for changes in DIRECTIONS:
+        if changes[SURPLUS] >= 0.0 or surplus > 0.0:
+            descent = 0.0
+            for place, slope in enumerate(slopes):
+                if changes[place] != 0.0:
+                    descent -= changes[place] * slope
+            if descent > steepest:
+                best = changes
+                steepest = descent
     return best, steepest
 
 
 @inner
-def _find_size(
-    kernel: NDArray,
-    codes: NDArray,
-    caps: NDArray,
-    weights: NDArray,
-    outputs: NDArray,
-    movers: NDArray,
-    changes: NDArray,
-) -> float:
-    """Return the best size of a step that keeps weights within their limits."""
-    slope = 0.0
+def _find_curvature(kernel: NDArray, codes: NDArray, movers: NDArray, changes: NDArray) -> float:
+    """Return the second derivative along a direction."""
     curvature = 0.0
-    longest = np.inf
     for place, row in enumerate(movers):
-        if changes[place] == 0.0:
-            continue
-        signed = _sign(codes[row]) * changes[place]
-        slope -= signed * outputs[row]
-        left = caps[row] - weights[row] if changes[place] > 0.0 else weights[row]
-        longest = min(longest, left / abs(changes[place]))
-        for other_place, other in enumerate(movers):
-            if changes[other_place] != 0.0:
-                other_signed = _sign(codes[other]) * changes[other_place]
-                curvature += signed * other_signed * kernel[row, other]
-    return min(longest, slope / max(curvature, 1e-12))
+        if changes[place] != 0.0:
+            signed = SIGNS[codes[row] + 1] * changes[place]
+            for other_place, other in enumerate(movers):
+                if changes[other_place] != 0.0:
+                    other_signed = SIGNS[codes[other] + 1] * changes[other_place]
+                    curvature += signed * other_signed * kernel[row, other]
+    return curvature

@@ -1,14 +1,12 @@
 """Load a data set from a folder, the cache or its public source.
 
-Originals are read only if their checksum is right, so readers trust their content. Python's
-``float`` reads numbers, because it rounds correctly and gives the same bits on any machine.
+Originals are read only if their checksum is right, so readers trust their content. NumPy rounds
+numbers in text as Python's ``float`` does: correctly, and to the same bits on any machine.
 """
 
-import csv
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from numbers import Integral
@@ -26,11 +24,11 @@ from boreod.validation import is_number
 # A download fails after this many seconds without a byte.
 TIMEOUT = 30.0
 ELSEWHERE = "put the .npz file into a folder and pass it as `data`"
-ATTRIBUTE = re.compile(r"@attribute\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))\s+\S", re.IGNORECASE)
+# The quote before a name, if any, and the name.
+ATTRIBUTE = re.compile(r"""^\s*@attribute\s+(['"]?)(.+?)\1\s+\S""", re.IGNORECASE | re.MULTILINE)
+DATA = re.compile(r"^\s*@data", re.IGNORECASE | re.MULTILINE)
 # For each built-in set, the class whose rows become outliers.
 BUILTIN_OUTLIERS = {"digits": 4, "wdbc": 0, "wine": 2}
-# Text cells of columns by their names.
-Columns = dict[str, Sequence[str]]
 Folder = str | os.PathLike[str]
 
 
@@ -109,10 +107,8 @@ def _make_builtin(info: DatasetInfo) -> tuple[NDArray, NDArray]:
     function = getattr(datasets, info.source.removeprefix("sklearn.datasets."))
     points, classes = function(return_X_y=True)
     is_outlier = classes == BUILTIN_OUTLIERS[info.name]
-    inliers = np.flatnonzero(~is_outlier)
-    outliers = np.flatnonzero(is_outlier)[: info.outliers]
-    labels = np.repeat(np.array([0, 1], dtype=np.int8), [len(inliers), len(outliers)])
-    return points[np.concatenate([inliers, outliers])].astype(np.float64), labels
+    rows = np.concatenate([points[~is_outlier], points[is_outlier][: info.outliers]])
+    return rows.astype(np.float64), _labels(info.n, info.outliers)
 
 
 def _find_npz(info: DatasetInfo, version: int, data: Folder | None) -> Path | None:
@@ -263,51 +259,41 @@ def rows_digest(points: NDArray, labels: NDArray) -> str:
     return hashlib.sha256(rows + labels.astype(np.int8).tobytes()).hexdigest()
 
 
-def read_arff(path: Path) -> Columns:
-    """Read a dense ARFF file, without the quotes around names and values."""
-    names: list[str] = []
-    with path.open(encoding="utf-8", newline="") as file:
-        stripped = (line.strip() for line in file)
-        lines = (line for line in stripped if line and not line.startswith("%"))
-        for line in lines:
-            attribute = ATTRIBUTE.match(line)
-            if attribute:
-                names.append(next(group for group in attribute.groups() if group is not None))
-            elif line.lower().startswith("@data"):
-                break
-        cells = list(csv.reader(lines, quotechar="'", skipinitialspace=True))
-    return dict(zip(names, zip(*cells, strict=True), strict=True))
+def read_arff(path: Path) -> NDArray:
+    """Read a dense ARFF file whose columns are numbers, except for ``outlier``."""
+    head, body = DATA.split(path.read_text(encoding="utf-8"), maxsplit=1)
+    kinds = [(name, "U3" if name == "outlier" else "f8") for _, name in ATTRIBUTE.findall(head)]
+    return np.loadtxt(body.splitlines(), kinds, comments="%", delimiter=",", quotechar="'")
 
 
-def read_csv(path: Path) -> Columns:
+def read_csv(path: Path) -> NDArray:
     """Read comma-separated text whose first line has the names."""
-    with path.open(encoding="utf-8", newline="") as file:
-        names, *cells = csv.reader(file)
-    return dict(zip(names, zip(*cells, strict=True), strict=True))
+    return np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
 
 
-def labelled_rows(columns: Columns) -> tuple[NDArray, NDArray]:
+def labelled_rows(table: NDArray) -> tuple[NDArray, NDArray]:
     """Return X and y of a table that also has the columns ``id`` and ``outlier`` (yes or no)."""
-    rows = _numbers(cells for name, cells in columns.items() if name not in ("id", "outlier"))
-    return rows, np.array([cell == "yes" for cell in columns["outlier"]], dtype=np.int8)
+    names = [name for name in table.dtype.names or () if name not in ("id", "outlier")]
+    return _numbers(table, names), (table["outlier"] == "yes").astype(np.int8)
 
 
 def draw_events(
-    background: Columns, signal: Columns, n: int, outliers: int, seed: int
+    background: NDArray, signal: NDArray, n: int, outliers: int, seed: int
 ) -> tuple[NDArray, NDArray]:
     """Draw inliers from background events and outliers from signal events, in order of EventId."""
     random = np.random.default_rng(seed)
-    rows = []
-    events = []
-    for table, size in ((background, n - outliers), (signal, outliers)):
-        drawn = np.sort(random.choice(len(table["EventId"]), size, replace=False))
-        values = (cells for name, cells in table.items() if name.startswith(("DER_", "PRI_")))
-        rows.append(_numbers(values)[drawn])
-        events.append(np.array(table["EventId"], dtype=np.int64)[drawn])
-    labels = np.repeat(np.array([0, 1], dtype=np.int8), [n - outliers, outliers])
-    order = np.argsort(np.concatenate(events), kind="stable")
-    return np.concatenate(rows)[order], labels[order]
+    pools = ((background, n - outliers), (signal, outliers))
+    drawn = [table[random.choice(len(table), size, replace=False)] for table, size in pools]
+    events = np.concatenate(drawn)
+    order = np.argsort(events["EventId"])
+    names = [name for name in events.dtype.names or () if name.startswith(("DER_", "PRI_"))]
+    return _numbers(events[order], names), _labels(n, outliers)[order]
 
 
-def _numbers(columns: Iterable[Sequence[str]]) -> NDArray:
-    return np.column_stack([[float(cell) for cell in cells] for cells in columns])
+def _numbers(table: NDArray, names: list[str]) -> NDArray:
+    return np.column_stack([table[name] for name in names]).astype(np.float64)
+
+
+def _labels(n: int, outliers: int) -> NDArray:
+    """Return the labels of inliers and then outliers."""
+    return (np.arange(n) >= n - outliers).astype(np.int8)
