@@ -72,17 +72,21 @@ class Bars:
         )
 
 
+class Bold(str):
+    """A cell of a table that stands out."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Table:
     """A table. Its first column is text, and the other columns are numbers.
 
-    ``bold`` holds row and column of every cell that stands out. ``texts`` are further columns of
-    text, which may be wrapped.
+    ``texts`` are further columns of text, which may be wrapped. A row of bold cells is marked.
     """
 
     header: list[str]
     rows: Sequence[Sequence[str | Bars]]
-    bold: frozenset[tuple[int, int]] = frozenset()
     caption: str = ""
     texts: frozenset[int] = frozenset()
 
@@ -90,8 +94,8 @@ class Table:
         """Return a table below its caption."""
         rule = ["--:" if n and n not in self.texts else "---" for n in range(len(self.header))]
         lines = [[_markdown_cell(name) for name in self.header], rule]
-        for number, cells in enumerate(self.rows):
-            marks = ["**" if (number, column) in self.bold else "" for column in range(len(cells))]
+        for cells in self.rows:
+            marks = ["**" if isinstance(cell, Bold) else "" for cell in cells]
             pairs = zip(marks, cells, strict=True)
             lines.append([f"{mark}{_markdown_cell(cell)}{mark}" for mark, cell in pairs])
         body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -107,9 +111,9 @@ class Table:
             for column, name in enumerate(self.header)
         ]
         rows = []
-        for number, cells in enumerate(self.rows):
-            marked = all((number, column) in self.bold for column in range(last + 1))
-            shown = "".join(self._cell(number, *cell) for cell in enumerate(cells))
+        for cells in self.rows:
+            marked = all(isinstance(cell, Bold) for cell in cells)
+            shown = "".join(self._cell(*cell) for cell in enumerate(cells))
             rows.append(('<tr class="marked">' if marked else "<tr>") + shown + "</tr>")
         caption = f'<p class="caption" aria-hidden="true">{label}</p>\n' if self.caption else ""
         return (
@@ -124,10 +128,10 @@ class Table:
             return ""
         return ' class="text bars"' if bars else ' class="text"'
 
-    def _cell(self, row: int, column: int, cell: str | Bars) -> str:
+    def _cell(self, column: int, cell: str | Bars) -> str:
         if isinstance(cell, Bars):
             return f"<td{self._class(column, True)}>{cell.to_html()}</td>"
-        shown = f"<b>{_text(cell)}</b>" if (row, column) in self.bold else _text(cell)
+        shown = f"<b>{_text(cell)}</b>" if isinstance(cell, Bold) else _text(cell)
         if column == 0:
             return f'<th scope="row">{shown}</th>'
         return f"<td{self._class(column, False)}>{shown}</td>"

@@ -25,7 +25,7 @@ from boreod.paper.evaluation.splits import (
     run_method,
     split_rows,
 )
-from boreod.paper.evaluation.summary import TABLE, Run, Summary, find_losses, make_table
+from boreod.paper.evaluation.summary import TABLE, Run, Summary, find_losses
 from boreod.selection.budgets import check_size, in_batches, read_budget
 from boreod.selection.costs import SECONDS
 from boreod.text import count_of
@@ -303,7 +303,7 @@ def _methods(summary: Summary) -> Table:
         titles[name] = METHODS[name].title + mark
     rows = _rows(summary, titles, {"fit_seconds": "{:.2f}", "row_seconds": "{:.0f}"})
     header = ["method", *MEASURES.values(), "fit, s", "a row, us"]
-    return make_table(header, rows, "Methods; times are medians, of one core")
+    return Table(header, rows, "Methods; times are medians, of one core")
 
 
 def _budgets(comparison: Comparison, summary: Summary) -> Table:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.paper.evaluation.splits import TEST_SHARE
-from boreod.tool.documents import Table
+from boreod.tool.documents import Bold
 
 Run = dict[str, Any]
 # The name of a user's own table, in place of the name of a data set.
@@ -35,23 +35,6 @@ class Cell:
         if self.count == 1:
             return f"{100 * self.mean:.1f}"
         return f"{100 * self.mean:.1f} ±{100 * self.sd:.1f}"
-
-
-class Best(str):
-    """A cell that :func:`make_table` makes bold."""
-
-    __slots__ = ()
-
-
-def make_table(header: list[str], rows: list[list[str]], caption: str = "") -> Table:
-    """Return a table in which the best cells are bold."""
-    bold = {
-        (number, place)
-        for number, row in enumerate(rows)
-        for place, cell in enumerate(row)
-        if isinstance(cell, Best)
-    }
-    return Table(header, rows, frozenset(bold), caption)
 
 
 class Summary:
@@ -97,7 +80,7 @@ class Summary:
         cell = self.cell(dataset, method, measure)
         if cell is None:
             return "-"
-        return Best(write(cell)) if method in self.best(dataset, measure) else write(cell)
+        return Bold(write(cell)) if method in self.best(dataset, measure) else write(cell)
 
     def best(self, dataset: str, measure: str) -> set[str]:
         """Return the methods with the highest mean; means within 0.01 % are equal."""

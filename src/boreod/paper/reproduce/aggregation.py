@@ -33,11 +33,11 @@ from boreod.ensemble.logistic import fit_standardized
 from boreod.ensemble.parameters import PRINTED, Heads
 from boreod.ensemble.training import Training
 from boreod.paper.evaluation.splits import MEASURES, judge, split_rows
-from boreod.paper.evaluation.summary import Run, Summary, make_table
+from boreod.paper.evaluation.summary import Run, Summary
 from boreod.paper.reproduce.budgets import average_bags, train
 from boreod.paper.reproduce.setup import Settings, load_repetition, write_csv
 from boreod.parallel import one_blas_thread
-from boreod.tool.documents import Paragraph, Section
+from boreod.tool.documents import Paragraph, Section, Table
 from boreod.validation import INLIER, OUTLIER
 
 SCHEMES = {
@@ -75,7 +75,7 @@ def reproduce_aggregation(settings: Settings) -> Section:
         ]
         means = [summary.overall(scheme, measure) for scheme in SCHEMES]
         rows.append(["mean", *(f"{100 * (mean or 0.0):.1f}" for mean in means)])
-        tables.append(make_table(["set", *SCHEMES.values()], rows, MEASURES[measure]))
+        tables.append(Table(["set", *SCHEMES.values()], rows, MEASURES[measure]))
     penalties = chosen_penalties(runs)
     shown = ", ".join(f"{value:g} in {count}" for value, count in penalties.items())
     texts = [

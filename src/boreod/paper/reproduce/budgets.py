@@ -20,12 +20,12 @@ from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.training import Training
 from boreod.metrics import auc, early_auc
 from boreod.paper.evaluation.splits import MEASURES, split_rows
-from boreod.paper.evaluation.summary import Best, Cell, make_table
+from boreod.paper.evaluation.summary import Cell
 from boreod.paper.reproduce.setup import Settings, load_repetition, write_csv
 from boreod.parallel import Threads
 from boreod.selection.costs import Costs
 from boreod.selection.pursuit import Paths, Rules, stable_set
-from boreod.tool.documents import Block, Figure, Paragraph, Section, Table
+from boreod.tool.documents import Block, Bold, Figure, Paragraph, Section, Table
 from boreod.tool.drawing import charts
 from boreod.tool.drawing.style import new_panels, save_picture
 from boreod.validation import OUTLIER
@@ -230,11 +230,11 @@ def _overview(results: dict[str, Draws], place: int) -> Table:
         row = [name, str(Cell.of(full)), str(Cell.of(cheap))]
         for key, values in means.items():
             text = str(Cell.of(values))
-            row.append(Best(text) if key == best else text)
+            row.append(Bold(text) if key == best else text)
         rows.append(row)
     header = ["set", "all columns", "at 1 % of the cost", *CURVES.values()]
     caption = f"{MEASURES[SHOWN[place]]}; curves: mean over all budgets, log-spaced"
-    return make_table(header, rows, caption)
+    return Table(header, rows, caption)
 
 
 def _roughness(results: dict[str, Draws]) -> Table:

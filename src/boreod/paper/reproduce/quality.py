@@ -14,10 +14,10 @@ from boreod.paper.datasets.loading import read_npz, rows_digest
 from boreod.paper.evaluation.methods import METHODS, PEERS, find_missing
 from boreod.paper.evaluation.runs import run_tasks
 from boreod.paper.evaluation.splits import MEASURES, run_with_few_labels, takes_part
-from boreod.paper.evaluation.summary import Best, Loss, Run, Summary, find_losses, make_table
+from boreod.paper.evaluation.summary import Loss, Run, Summary, find_losses
 from boreod.paper.reproduce.setup import SETS, Settings, describe_code, table_by_set, write_csv
 from boreod.text import count_of, listed, show_percent, suggest
-from boreod.tool.documents import Block, Paragraph, Section, Table
+from boreod.tool.documents import Block, Bold, Paragraph, Section, Table
 
 OURS = "detector"
 JUDGED_BY = "average_precision"
@@ -216,10 +216,10 @@ def _means(summary: Summary, share: float) -> Table:
         means = [summary.means(summary.datasets, name, measure) for name in summary.methods]
         texts = [f"{np.mean(known):.{digits}f}" if known else "-" for known in means]
         best = max(texts) if measure in MEASURES else ""
-        columns.append([Best(text) if text == best else text for text in texts])
+        columns.append([Bold(text) if text == best else text for text in texts])
     columns.append([str(summary.wins(method, JUDGED_BY)) for method in summary.methods])
     rows = [list(row) for row in zip(*columns, strict=True)]
-    return make_table(["method", *SHOWN.values(), "best on sets"], rows, _labelled(share))
+    return Table(["method", *SHOWN.values(), "best on sets"], rows, _labelled(share))
 
 
 def _losses(summaries: dict[float, Summary]) -> list[Block]:

@@ -25,7 +25,7 @@ from boreod.paper.datasets.loading import rows_digest
 from boreod.paper.evaluation.methods import METHODS
 from boreod.paper.evaluation.runs import Journal, Work, code_digest, run_tasks
 from boreod.paper.evaluation.splits import run_method
-from boreod.paper.evaluation.summary import Cell, Summary, make_table
+from boreod.paper.evaluation.summary import Cell, Summary
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.text import count_of, show_seconds
 from boreod.tool.documents import Table
@@ -178,7 +178,7 @@ def table_by_set(
         [name, *(summary.show(name, method, measure, write) for method in summary.methods)]
         for name in summary.datasets
     ]
-    return make_table(header, [*rows, *more_rows], caption)
+    return Table(header, [*rows, *more_rows], caption)
 
 
 def describe_code(*peers: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from boreod.paper import datasets
 from boreod.paper.evaluation.methods import METHODS, PAPER
 from boreod.paper.evaluation.splits import MEASURES
-from boreod.paper.evaluation.summary import Best, Summary, make_table
+from boreod.paper.evaluation.summary import Summary
 from boreod.paper.reproduce.setup import (
     FEATURE_BAGGING,
     Settings,
@@ -19,7 +19,7 @@ from boreod.paper.reproduce.setup import (
     write_csv,
 )
 from boreod.representation.transformer import OutlierRepresentation
-from boreod.tool.documents import Block, Paragraph, Section, Table
+from boreod.tool.documents import Block, Bold, Paragraph, Section, Table
 
 MARKS = {"none": "*", "number": "*", "hindsight": "*°", "given": ""}
 PRINTED = ("auc", "early_auc", "precision")
@@ -150,14 +150,14 @@ def _all_sets(summary: Summary, paper: Summary) -> Section:
         for measure in PRINTED:
             mean = _percent(summary.overall(method, measure))
             row += [
-                Best(mean) if summary.ranking(measure)[:1] == [method] else mean,
+                Bold(mean) if summary.ranking(measure)[:1] == [method] else mean,
                 _percent(paper.overall(method, measure) if has_all else None),
                 str(summary.wins(method, measure)),
                 str(paper.wins(method, measure)),
             ]
         rows.append(row)
     caption = f"Mean over {len(summary.datasets)} sets, and on how many a method is best"
-    return Section("All sets", [make_table(header, rows, caption)])
+    return Section("All sets", [Table(header, rows, caption)])
 
 
 def _one_set(summary: Summary, paper: Summary, name: str) -> Section:
@@ -168,7 +168,7 @@ def _one_set(summary: Summary, paper: Summary, name: str) -> Section:
             printed = paper.cell(name, method, measure)
             row += [summary.show(name, method, measure), str(printed or "-")]
         rows.append(row)
-    return Section(name, [make_table(["method", *BESIDE], rows)])
+    return Section(name, [Table(["method", *BESIDE], rows)])
 
 
 def _title(method: str) -> str:

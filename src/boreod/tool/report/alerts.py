@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import choose_threshold
 from boreod.text import count_of, shorten, show_number, show_probability
-from boreod.tool.documents import Paragraph, Section, Table
+from boreod.tool.documents import Bold, Paragraph, Section, Table
 from boreod.tool.report.evidence import Evidence
 from boreod.validation import is_number
 
@@ -300,9 +300,10 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
         header.append(f"cost {workload.per}{', at least' if evidence.n_unlabelled else ''}")
         for row, line in zip(rows, lines, strict=True):
             row.append(show_number(cost_of(evidence, workload, line)))
-    bold = frozenset((lines.index(chosen), column) for column in range(len(header)))
+    place = lines.index(chosen)
+    rows[place] = [Bold(cell) for cell in rows[place]]
     text = Paragraph(_describe_alerts(evidence, workload, chosen))
-    return Section("Alerts and thresholds", [text, Table(header, rows, bold, caption)])
+    return Section("Alerts and thresholds", [text, Table(header, rows, caption)])
 
 
 def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
