@@ -6,6 +6,7 @@ import pytest
 
 from boreod.tool.documents import (
     Bars,
+    Bold,
     Facts,
     Figure,
     Paragraph,
@@ -16,7 +17,7 @@ from boreod.tool.documents import (
     to_page,
 )
 
-TABLE = Table(["set", "AUC"], [["a|b", "1.0"], ["<i>", "2.0"]], frozenset({(1, 1)}), "Areas")
+TABLE = Table(["set", "AUC"], [["a|b", "1.0"], ["<i>", Bold("2.0")]], "Areas")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_all_blocks_on_a_page(rich, text, times):
 
 
 def test_rows_that_are_bold_are_marked():
-    page = to_page("A", [Section("B", [Table(["a"], [["1"], ["2"]], frozenset({(1, 0)}))])])
+    page = to_page("A", [Section("B", [Table(["a"], [["1"], [Bold("2")]])])])
     assert page.count('<tr class="marked">') == 1
 
 

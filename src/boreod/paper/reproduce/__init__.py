@@ -6,9 +6,9 @@ from itertools import product
 
 from boreod.files import write_text
 from boreod.paper.reproduce import aggregation, budgets, claims, figures, quality, tables
-from boreod.paper.reproduce.setup import SETS, Settings, describe_code, describe_time, hash_of
-from boreod.text import count_of
-from boreod.tool.documents import Paragraph, Section, to_markdown, to_page
+from boreod.paper.reproduce.setup import SETS, Settings, describe_code, hash_of, paragraphs
+from boreod.text import count_of, show_seconds
+from boreod.tool.documents import Section, to_markdown, to_page
 from boreod.tool.drawing.style import load_pyplot
 
 __all__ = ["PAPER_PARTS", "PARTS", "SETS", "Settings", "reproduce"]
@@ -44,16 +44,16 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
         sections.append(PARTS[name](settings))
         write_text(settings.folder / f"{name}.md", to_markdown(sections[-1], level=1))
     if len(parts) > 1:
-        options = ", quick" if settings.quick else ""
-        repetitions = count_of(settings.count, "repetition")
-        texts = [
-            "The paper: Micenková, McWilliams, Assent: Learning Representations for Outlier "
-            "Detection on a Budget, 2015. All figures here were computed by the command boreod "
-            "reproduce all; none was typed in but those marked as the paper's.",
-            f"{repetitions}{options}, seed {settings.seed}. {describe_code()}",
-            describe_time(settings, time.perf_counter() - started),
-        ]
-        everything = [Section("About", list(map(Paragraph, texts))), *sections]
+        about = paragraphs(
+            "about",
+            repetitions=count_of(settings.count, "repetition"),
+            options=", quick" if settings.quick else "",
+            seed=settings.seed,
+            code=describe_code(),
+            took=show_seconds(time.perf_counter() - started),
+            total=show_seconds(sum(run["seconds"] for run in settings.journal.values())),
+        )
+        everything = [Section("About", about), *sections]
         markdown = f"# {TITLE}\n\n" + "\n".join(to_markdown(section) for section in everything)
         write_text(settings.folder / "report.md", markdown)
         write_text(settings.folder / "report.html", to_page(TITLE, everything))

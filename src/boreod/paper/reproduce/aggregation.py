@@ -35,9 +35,9 @@ from boreod.ensemble.training import Training
 from boreod.paper.evaluation.splits import MEASURES, judge, split_rows
 from boreod.paper.evaluation.summary import Run, Summary
 from boreod.paper.reproduce.budgets import average_bags, train
-from boreod.paper.reproduce.setup import Settings, load_repetition, write_csv
+from boreod.paper.reproduce.setup import Settings, load_repetition, paragraphs, write_csv
 from boreod.parallel import one_blas_thread
-from boreod.tool.documents import Paragraph, Section, Table
+from boreod.tool.documents import Section, Table
 from boreod.validation import INLIER, OUTLIER
 
 SCHEMES = {
@@ -77,17 +77,14 @@ def reproduce_aggregation(settings: Settings) -> Section:
         rows.append(["mean", *(f"{100 * (mean or 0.0):.1f}" for mean in means)])
         tables.append(Table(["set", *SCHEMES.values()], rows, MEASURES[measure]))
     penalties = chosen_penalties(runs)
-    shown = ", ".join(f"{value:g} in {count}" for value, count in penalties.items())
-    texts = [
-        f"The splits, bags and columns of BORE in Table 2, mean ± standard deviation over "
-        f"{settings.count} samples or splits. BORE averages the probabilities of bags that were "
-        "drawn without replacement. Stacking and maximin learn weights of bags. The linear "
-        "classifiers take the place of logistic regression in every bag, with a link calibrated on "
-        "their decision function.",
-        f"Penalties that the log-loss out of bag chooses, in {sum(penalties.values())} fits: "
-        f"{shown}. Those up to {NO_PENALTY:g} stand for none.",
-    ]
-    return Section("Aggregation and classifiers", [*map(Paragraph, texts), *tables])
+    text = paragraphs(
+        "aggregation",
+        count=settings.count,
+        fits=sum(penalties.values()),
+        penalties=", ".join(f"{value:g} in {count}" for value, count in penalties.items()),
+        none=f"{NO_PENALTY:g}",
+    )
+    return Section("Aggregation and classifiers", [*text, *tables])
 
 
 def chosen_penalties(runs: list[Run]) -> dict[float, int]:

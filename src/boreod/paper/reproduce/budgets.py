@@ -21,11 +21,11 @@ from boreod.ensemble.training import Training
 from boreod.metrics import auc, early_auc
 from boreod.paper.evaluation.splits import MEASURES, split_rows
 from boreod.paper.evaluation.summary import Cell
-from boreod.paper.reproduce.setup import Settings, load_repetition, write_csv
+from boreod.paper.reproduce.setup import Settings, load_repetition, paragraphs, write_csv
 from boreod.parallel import Threads
 from boreod.selection.costs import Costs
 from boreod.selection.pursuit import Paths, Rules, stable_set
-from boreod.tool.documents import Block, Bold, Figure, Paragraph, Section, Table
+from boreod.tool.documents import Bold, Figure, Section, Table
 from boreod.tool.drawing import charts
 from boreod.tool.drawing.style import new_panels, save_picture
 from boreod.validation import OUTLIER
@@ -55,20 +55,12 @@ def reproduce_budget(settings: Settings) -> Section:
     rows = [row for name, draws in results.items() for row in _csv_rows(name, draws)]
     write_csv(settings.folder / "budget.csv", rows)
     draws = next(iter(results.values()))
-    costs = ", ".join(map(str, SCORE_COSTS))
-    texts = [
-        f"Every score costs one of {costs} at random, raw columns cost 1. Means and standard "
-        f"deviations over {len(draws)} draws of costs, each with a split of its own, at budgets "
-        "from 10 to the cost of all columns. Columns are taken in an order until one does not fit. "
-        "Test rows are unlabelled rows of the fit.",
-        f"Random subsets: {draws[0]['subsets']} for every draw. The paper's words allow two "
-        "readings. One stops at the first column that does not fit; the other skips this column "
-        "and fills the budget. The cheapest columns first is a control that sees no label.",
-        "A curve is rough if quality falls although the budget grows: falls are the sum of all "
-        "falls of AUC along a curve, in points, mean over draws. The stable set may differ from "
-        "what a bag bought; weighted bags count with their squared Jaccard similarity to it, the "
-        "remedy that the caption of the paper's figure names.",
-    ]
+    text = paragraphs(
+        "budget",
+        costs=", ".join(map(str, SCORE_COSTS)),
+        count=len(draws),
+        subsets=draws[0]["subsets"],
+    )
     tables = [_overview(results, place) for place in range(len(SHOWN))]
     figures = [
         Figure(
@@ -78,8 +70,7 @@ def reproduce_budget(settings: Settings) -> Section:
         )
         for name, draws in results.items()
     ]
-    blocks: list[Block] = [*map(Paragraph, texts), *tables, _roughness(results), *figures]
-    return Section("Figure 4: budgets", blocks)
+    return Section("Figure 4: budgets", [*text, *tables, _roughness(results), *figures])
 
 
 def draw_budgets(settings: Settings) -> dict[str, Draws]:

@@ -9,10 +9,10 @@ from scipy.stats import t as student
 from boreod.paper.evaluation.methods import PAPER
 from boreod.paper.evaluation.summary import Run, Summary, error_of_mean
 from boreod.paper.reproduce import aggregation, budgets, figures
-from boreod.paper.reproduce.setup import Settings, compare, write_csv
+from boreod.paper.reproduce.setup import Settings, compare, paragraphs, write_csv
 from boreod.paper.reproduce.tables import PRINTED, load_paper
 from boreod.text import count_of
-from boreod.tool.documents import Paragraph, Section, Table
+from boreod.tool.documents import Section, Table
 
 SUPERVISED = ("ssad", "ssad+or", "be", "bore")
 UNSUPERVISED = ("mean", "greedy")
@@ -45,16 +45,15 @@ def reproduce_claims(settings: Settings) -> Section:
     ]
     write_csv(settings.folder / "claims.csv", [claim._asdict() for claim in claims])
     held = [claim.holds for claim in claims]
-    text = (
-        f"Of {len(claims)} claims, {held.count('yes')} hold here, {held.count('in part')} hold in "
-        f"part and {held.count('no')} do not. A claim about a number of sets holds if as large a "
-        "share of our sets agrees as of the paper's, and in part from half of that share on. Sure "
-        f"differences are those of paired t-tests over splits at a level of {LEVEL:g}, with the "
-        "correction for splits that share rows."
-    )
+    counts = {
+        "held": held.count("yes"),
+        "in_part": held.count("in part"),
+        "failed": held.count("no"),
+    }
     header = ["the paper", "there", "here", "holds"]
     table = Table(header, [list(claim) for claim in claims], texts=frozenset({1, 2, 3}))
-    return Section("Claims of the paper", [Paragraph(text), table])
+    text = paragraphs("claims", count=len(claims), level=LEVEL, **counts)
+    return Section("Claims of the paper", [*text, table])
 
 
 # Claims about the seven methods, the rule for one set, and the two methods of a paired test.

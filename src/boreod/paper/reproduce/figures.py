@@ -16,10 +16,10 @@ from boreod.paper.baselines.ssad import KAPPAS, SIGMAS
 from boreod.paper.evaluation.methods import METHODS, PAPER, LabelledRows
 from boreod.paper.evaluation.splits import RATES, split_rows
 from boreod.paper.evaluation.summary import Cell, Summary
-from boreod.paper.reproduce.setup import Settings, compare, load_repetition, write_csv
+from boreod.paper.reproduce.setup import Settings, compare, load_repetition, paragraphs, write_csv
 from boreod.representation.scaling import fit_scaler
 from boreod.representation.transformer import OutlierRepresentation
-from boreod.tool.documents import Block, Figure, Paragraph, Section, Table
+from boreod.tool.documents import Block, Figure, Section, Table
 from boreod.tool.drawing import charts
 from boreod.tool.drawing.style import new_panels, save_picture
 from boreod.validation import INLIER, OUTLIER
@@ -67,20 +67,19 @@ def reproduce_tsne(settings: Settings) -> Section:
             for bag, (own, other) in enumerate(shares.tolist())
         ]
     write_csv(settings.folder / "tsne.csv", rows)
-    picture = save_picture(figure, settings.folder / "tsne")
-    texts = [
-        f"{N_BAGS} balanced bags of each set: 70 % of the outliers, as many inliers. A map can "
-        f"deceive, so the table counts how often most of a row's {NEIGHBORS} nearest neighbors "
-        "within the bag (standardized columns) have its label: percent, mean ± standard deviation "
-        "over bags. The picture shows the bag with the median difference.",
-        "Sets on which the representation separates better in nearly all bags: "
-        f"{', '.join(gains[True]) or 'none'}. Sets on which it does not: "
-        f"{', '.join(gains[False]) or 'none'}.",
-    ]
+    text = paragraphs(
+        "tsne",
+        n_bags=N_BAGS,
+        neighbors=NEIGHBORS,
+        better=", ".join(gains[True]) or "none",
+        not_better=", ".join(gains[False]) or "none",
+    )
     header = ["set", "rows in a bag", "raw columns", "representation", "difference", "better"]
-    caption = "t-SNE of bags of " + ", ".join(names) + ": raw columns above, representation below."
-    blocks: list[Block] = [*map(Paragraph, texts), Table(header, table), Figure(picture, caption)]
-    return Section("Figure 1: bags in two spaces", blocks)
+    picture = Figure(
+        save_picture(figure, settings.folder / "tsne"),
+        f"t-SNE of bags of {', '.join(names)}: raw columns above, representation below.",
+    )
+    return Section("Figure 1: bags in two spaces", [*text, Table(header, table), picture])
 
 
 def compare_spaces(settings: Settings, name: str) -> tuple[NDArray, list[Bag]]:
@@ -148,14 +147,12 @@ def reproduce_roc(settings: Settings) -> Section:
         charts.draw_roc(ax, curves, best if best in curves else None)
         ax.set_title(name)
     write_csv(settings.folder / "roc.csv", rows)
-    picture = save_picture(figure, settings.folder / "roc")
-    text = (
-        "Share of outliers found over the share of false alarms: at every false-positive rate the "
-        f"mean over {settings.count} samples or splits; the band around BORE is one standard "
-        "deviation. Numbers are mean AUCs."
+    picture = Figure(
+        save_picture(figure, settings.folder / "roc"),
+        f"ROC curves of BORE and six other methods on {', '.join(names)}.",
     )
-    caption = "ROC curves of BORE and six other methods on " + ", ".join(names) + "."
-    return Section("Figure 2: ROC curves", [Paragraph(text), Figure(picture, caption)])
+    text = paragraphs("roc", count=settings.count)
+    return Section("Figure 2: ROC curves", [*text, picture])
 
 
 def reproduce_sensitivity(settings: Settings) -> Section:
@@ -169,24 +166,23 @@ def reproduce_sensitivity(settings: Settings) -> Section:
             rows += _grid_rows(
                 {"dataset": name, "method": method}, found, axes_of(settings, method)
             )
-        texts = [
-            f"{name}: mean AUC on test rows over {settings.count} splits.",
-            *(
-                f"{METHODS[method].title} loses {100 * np.ptp(mean):.1f} points between its best "
-                "and its worst setting; the standard deviation of one setting over splits is "
-                f"{100 * grids[method].std(axis=0).mean():.1f} points in the mean."
-                for method, mean in means.items()
-            ),
-        ]
-        fine = np.ptp(enough_bags(settings, means["bore"]))
-        more = "From 5 bags with 30 % of the outliers on, BORE loses at most"
-        texts.append(f"{more} {100 * fine:.1f} points.")
-        caption = (
-            f"AUC of BORE over number and size of bags, of SSAD over kappa and sigma ({name})."
+        loss = {method: 100 * np.ptp(mean) for method, mean in means.items()}
+        spread = {method: 100 * found.std(axis=0).mean() for method, found in grids.items()}
+        blocks += paragraphs(
+            "sensitivity",
+            name=name,
+            count=settings.count,
+            few=f"{100 * np.ptp(enough_bags(settings, means['bore'])):.1f}",
+            **{method: f"{loss[method]:.1f}" for method in GRIDS},
+            **{f"{method}_sd": f"{spread[method]:.1f}" for method in GRIDS},
         )
         figure = _draw_grids(settings, means)
-        picture = save_picture(figure, settings.folder / f"sensitivity_{name}")
-        blocks += [Paragraph(" ".join(texts)), Figure(picture, caption)]
+        blocks.append(
+            Figure(
+                save_picture(figure, settings.folder / f"sensitivity_{name}"),
+                f"AUC of BORE over number and size of bags, of SSAD over kappa and sigma ({name}).",
+            )
+        )
     write_csv(settings.folder / "sensitivity.csv", rows)
     return Section("Figure 3: sensitivity to parameters", blocks)
 

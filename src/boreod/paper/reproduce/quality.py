@@ -15,7 +15,14 @@ from boreod.paper.evaluation.methods import METHODS, PEERS, find_missing
 from boreod.paper.evaluation.runs import run_tasks
 from boreod.paper.evaluation.splits import MEASURES, run_with_few_labels, takes_part
 from boreod.paper.evaluation.summary import Loss, Run, Summary, find_losses
-from boreod.paper.reproduce.setup import SETS, Settings, describe_code, table_by_set, write_csv
+from boreod.paper.reproduce.setup import (
+    SETS,
+    Settings,
+    describe_code,
+    paragraphs,
+    table_by_set,
+    write_csv,
+)
 from boreod.text import count_of, listed, show_percent, suggest
 from boreod.tool.documents import Block, Bold, Paragraph, Section, Table
 
@@ -23,16 +30,6 @@ OURS = "detector"
 JUDGED_BY = "average_precision"
 SHOWN = {JUDGED_BY: "average precision", "auc": "AUC", "brier": "Brier score", "took": "seconds"}
 KNOWN = {info.name: info for info in datasets.catalogue()}
-PROTOCOL = (
-    "At most 5000 rows of a set, columns scaled to [0, 1], 60 % of the rows to learn from and "
-    "40 % to judge, stratified. A share of the outliers to learn from is labelled, at least two; "
-    "all other rows are passed as inliers, hidden outliers too. Without labels only methods that "
-    "need none take part, and Detector gives quantiles, which have no Brier score. Figures are "
-    "means over sets of means over seeds; a method that fails counts as 0. Seconds are those of "
-    "fit and scores, on one core beside other runs. Detector and BORE have their defaults, BORE "
-    "is the printed method; ExtraTrees has bags of ten inliers an outlier (50 bags of 10 trees), "
-    "isolation forest 300 trees, kNN k = 20, the others their defaults (CatBoost 1000 iterations)."
-)
 
 
 def reproduce_quality(settings: Settings) -> Section:
@@ -67,8 +64,9 @@ def reproduce_quality(settings: Settings) -> Section:
     parts = [Section("Means over sets", means), Section("Every set", every_set)]
     if OURS in names:
         parts.insert(1, Section("Detector beside each of the others", _losses(summaries)))
-    texts = [PROTOCOL, *_about(settings, names, seeds), *missing, *_failures(runs)]
-    return Section("Detection quality with few labels", list(map(Paragraph, texts)), parts)
+    texts = [*_about(settings, names, seeds), *missing, *_failures(runs)]
+    blocks = [*paragraphs("quality"), *map(Paragraph, texts)]
+    return Section("Detection quality with few labels", blocks, parts)
 
 
 def find_sets(data: Path | None) -> tuple[str, ...]:

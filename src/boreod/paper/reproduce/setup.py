@@ -4,6 +4,7 @@ import csv
 import os
 import platform
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -27,8 +28,8 @@ from boreod.paper.evaluation.runs import Journal, Work, code_digest, run_tasks
 from boreod.paper.evaluation.splits import run_method
 from boreod.paper.evaluation.summary import Cell, Summary
 from boreod.representation.transformer import OutlierRepresentation
-from boreod.text import count_of, show_seconds
-from boreod.tool.documents import Table
+from boreod.text import count_of
+from boreod.tool.documents import Block, Paragraph, Table
 
 SETS = tuple(info.name for info in datasets.catalogue() if info.group == "paper")
 # The number of subspaces, each with kNN and LOF, and k. The paper only has numbers of columns.
@@ -183,21 +184,12 @@ def table_by_set(
 
 def describe_code(*peers: str) -> str:
     """Return a sentence on the code, its commit, the libraries and the machine."""
-    packages = dict.fromkeys(("numpy", "scipy", "scikit-learn", *peers))
+    packages = dict.fromkeys(["numpy", "scipy", "scikit-learn", *peers])
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     machine = f"{platform.platform(terse=True)}, {count_of(os.cpu_count() or 1, 'core')}"
     return (
         f"boreod {__version__}, commit {find_commit()}, digest of the code {code_digest()}; Python "
         f"{platform.python_version()}, {versions}; {machine}; {date.today().isoformat()}."
-    )
-
-
-def describe_time(settings: Settings, seconds: float) -> str:
-    """Return a sentence on the time of this call and of all runs in the journal."""
-    total = sum(result["seconds"] for result in settings.journal.values())
-    return (
-        f"This call took {show_seconds(seconds)}; all runs, each on one core, took "
-        f"{show_seconds(total)} together."
     )
 
 
@@ -215,10 +207,19 @@ def find_commit() -> str:
         return "unknown"
 
 
+def paragraphs(part: str, **values: Any) -> list[Block]:
+    """Return the paragraphs of a part of the report, with values in place of names in braces."""
+    texts = tomllib.loads(_read("texts.toml"))[part]
+    return [Paragraph(" ".join(text.split()).format(**values)) for text in texts]
+
+
 def read_paper(table: str) -> list[dict[str, str]]:
     """Return the rows of a table of the paper."""
-    text = files("boreod.paper.reproduce").joinpath(table).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    return list(csv.DictReader(_read(table).splitlines()))
+
+
+def _read(name: str) -> str:
+    return files("boreod.paper.reproduce").joinpath(name).read_text(encoding="utf-8")
 
 
 def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -14,12 +14,13 @@ from boreod.paper.reproduce.setup import (
     Settings,
     compare,
     load_repetition,
+    paragraphs,
     read_paper,
     table_by_set,
     write_csv,
 )
 from boreod.representation.transformer import OutlierRepresentation
-from boreod.tool.documents import Block, Bold, Paragraph, Section, Table
+from boreod.tool.documents import Bold, Paragraph, Section, Table
 
 MARKS = {"none": "*", "number": "*", "hindsight": "*°", "given": ""}
 PRINTED = ("auc", "early_auc", "precision")
@@ -57,13 +58,7 @@ def reproduce_table1(settings: Settings) -> Section:
     header = ["set", "n", "d", "outliers", "%", "samples", "scores", "paper: n", "d", "%"]
     table = Table(header, [[str(value) for value in list(row.values())[:-1]] for row in rows])
     notes = [Paragraph(f"{row['dataset']}: {row['note']}.") for row in rows if row["note"]]
-    text = (
-        "Rows, columns and outliers as found, and as printed in the paper's Table 1. Samples are "
-        "draws of the set; results are means over them. Scores are the score columns of our "
-        "representation; the paper has 71 to 132 of them. Here LDOF, KDEOS and FastABOD have no "
-        "k = 1, and every k is smaller than the number of rows."
-    )
-    return Section("Table 1: data sets", [Paragraph(text), table, *notes])
+    return Section("Table 1: data sets", [*paragraphs("table1"), table, *notes])
 
 
 def reproduce_table2(settings: Settings) -> Section:
@@ -78,15 +73,14 @@ def reproduce_table2(settings: Settings) -> Section:
             parts.append(part)
             runs = runs + more
     _write(settings, summary, paper, runs)
-    splits = "sample or split" if settings.count == 1 else "samples or splits"
-    text = (
-        f"Percent, mean ± standard deviation over {settings.count} {splits}; the paper's figure "
-        "beside it, which seems to be of one split. Test rows (40 %) are unlabelled rows of the "
-        "fit, as in the paper. Bold: the best of a column on its set. "
-        "* looks at no label, or only at how many outliers there are; ° chosen in hindsight."
-    )
     sizes = [run["columns"] for run in runs if run["method"] == "greedy" and "error" not in run]
-    members = f"The greedy ensemble (GE) has {min(sizes)} to {max(sizes)} members."
+    text, members = paragraphs(
+        "table2",
+        count=settings.count,
+        splits="sample or split" if settings.count == 1 else "samples or splits",
+        least=min(sizes),
+        most=max(sizes),
+    )
     failures = [
         Paragraph(
             f"{run['dataset']}, {METHODS[run['method']].title}, {run['protocol']}, repetition "
@@ -95,12 +89,7 @@ def reproduce_table2(settings: Settings) -> Section:
         for run in runs
         if "error" in run
     ]
-    blocks: list[Block] = [
-        Paragraph(text),
-        distances(summary, paper),
-        Paragraph(members),
-        *failures,
-    ]
+    blocks = [text, distances(summary, paper), members, *failures]
     return Section("Table 2: seven methods", blocks, parts)
 
 
@@ -184,25 +173,16 @@ def _more_tables(settings: Settings, ours: Summary, paper: Summary) -> list[tupl
     """Return tables that the paper does not print, with their runs."""
     plain = compare(settings, ["be", "bore"], "unstratified")
     unseen = compare(settings, PAPER, "unseen")
-    text = (
-        "The same splits, but the test rows are not in the fit: what a detector does in use. "
-        "Best OSF is here the score that ranks the training labels best."
-    )
     tables = [(_compare_splits(ours, Summary(plain), paper), plain)]
-    tables.append((Section("Unseen rows", [Paragraph(text), _grid(unseen, "auc")]), unseen))
+    tables.append((Section("Unseen rows", [*paragraphs("unseen"), _grid(unseen, "auc")]), unseen))
     names = tuple(name for name in settings.datasets if name in FEATURE_BAGGING)
     if names:
         users = [name for name in PAPER if name not in ("ssad", "be")]
         bagged = compare(settings, users, names=names, feature_bagging=True)
-        text = (
-            "kNN and LOF in random subspaces: 25 for letter (k = 10, 50 columns) and 20 for higgs "
-            "(k = 50, 40 columns), as the paper does for these two sets; it does not say for which "
-            "of its tables, and gives no k. A subspace has at least half of the columns."
-        )
         grids = [_grid(bagged, measure) for measure in PRINTED]
         for run in bagged:
             run["protocol"] += ", subspaces"
-        tables.append((Section("Feature bagging", [Paragraph(text), *grids]), bagged))
+        tables.append((Section("Feature bagging", [*paragraphs("subspaces"), *grids]), bagged))
     return tables
 
 
@@ -223,17 +203,8 @@ def _compare_splits(stratified: Summary, plain: Summary, paper: Summary) -> Sect
     header = ["set", "test outliers: paper", "stratified", "not stratified"]
     for method in ("BE", "BORE"):
         header += [f"{method}: stratified", "not stratified", "paper"]
-    text = (
-        "The printed precisions are multiples of one over the number of test outliers, so the "
-        "table shows the smallest number that fits all of a set. These numbers differ from 40 % of "
-        "the outliers, so the paper's split was not stratified. Our other tables are, because a "
-        "set with 7 outliers may otherwise have none to judge. On hepatitis the paper judges by 1 "
-        "or 2 outliers: an AUC of 100 means that these rows came first. The last column counts our "
-        "unstratified splits in which BORE does the same; splits without a test outlier are left "
-        "out."
-    )
-    tables: list[Block] = [Paragraph(text), Table([*header, "AUC 100"], rows)]
-    return Section("Splits that are not stratified", tables)
+    blocks = [*paragraphs("splits"), Table([*header, "AUC 100"], rows)]
+    return Section("Splits that are not stratified", blocks)
 
 
 def fewest_outliers(precisions: list[float]) -> int:
