@@ -231,7 +231,8 @@ class TreeHead(Head):
     def combined(self, table: NDArray, use: NDArray | None = None) -> NDArray:
         """Return one log-odds per row: those of the mean probability over bags.
 
-        For boosted trees, return the mean of the bags' log-odds instead.
+        For boosted trees, return the mean of the bags' log-odds instead, so that a single bag with
+        large log-odds does not dominate.
         """
         sums = self.trees.add_up(table, self.n_bags)
         if use is None:

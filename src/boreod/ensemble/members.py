@@ -14,7 +14,7 @@ notice that two heads agree.
 Few outliers say little about weights. A regression should have ten outliers for every head (Peduzzi
 and others, 1996). With fewer outliers, weights are in proportion to average precision. With more
 outliers, a penalty keeps the weights near these proportions, like a normal prior whose standard
-deviation is the mean weight. Every head keeps a tenth of its first weight at least.
+deviation is the mean weight. Every head keeps at least a tenth of its first weight.
 
 Weights that were learned from a row overrate the score of this row. So out-of-bag rows are split
 into folds, and the heads of each fold are averaged with weights learned from the other folds. New
@@ -373,7 +373,7 @@ def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
 
 
 def _weights_of(point: NDArray) -> NDArray:
-    """Return the weights in a point, scaled to sum 1; the last value of a point is the intercept."""
+    """Return the weights of a point, scaled to sum 1; its last value is the intercept."""
     return point[:-1] / point[:-1].sum()
 
 
