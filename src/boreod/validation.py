@@ -311,6 +311,8 @@ def read_labels(
 def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int:
     """Return 1 for the outlier label, -1 for an empty label or -1, and 0 for all other labels.
 
+    If ``minus_one_is_empty`` is false, the label -1 is an inlier label.
+
     Examples
     --------
     >>> [label_code(value, "fraud") for value in ("fraud", "ok", None, -1)]
@@ -325,7 +327,7 @@ def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int
 
 
 def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
-    """Read the labels 1, 0 and -1, or any two labels, the rarer of which is the outlier label."""
+    """Read the labels 1, 0 and -1, or any two labels; of two, the rarer is the outlier label."""
     values = _distinct(labels)
     if len(values) > 2 and set(values) != {OUTLIER, INLIER, UNLABELLED}:
         shown = ", ".join(repr(value) for value in values[:5])
@@ -363,7 +365,10 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
 def _read_with_outlier_label(
     labels: NDArray, outlier: Any, minus_one_is_empty: bool = True
 ) -> tuple[NDArray, NDArray]:
-    """Read labels: one means outlier, empty ones mean unlabelled, and all others mean inlier."""
+    """Read labels if the outlier label is known; all other labels that are not empty are inliers.
+
+    Return codes and the two class labels, inlier first.
+    """
     codes = np.array([label_code(v, outlier, minus_one_is_empty) for v in labels.tolist()])
     if OUTLIER not in codes:
         raise ValueError(
@@ -385,7 +390,7 @@ def _distinct(labels: NDArray) -> list[Any]:
     try:
         return sorted(values)
     except TypeError:
-        # Labels of several types have no order.
+        # Labels of different types may have no order.
         return sorted(values, key=str)
 
 

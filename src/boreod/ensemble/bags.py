@@ -1,12 +1,12 @@
 """The rows to learn from: a sample of a large table, and the bags drawn from the sample.
 
-If a table is too large, a sample is used. It holds all labelled outliers and some of the other
-rows, and neighbors are searched among its rows. An inlier or unlabelled row of the sample
-represents several rows of the table, so counts of rows need weights.
+If a table is too large, a sample of its rows is used. The sample holds all labelled outliers and
+some of the other rows, and neighbors are searched among the rows of the sample. An inlier or
+unlabelled row of the sample represents several rows of the table, so counts of rows need weights.
 
 Each bag holds a share of the outliers and at least as many inliers, drawn without replacement. Both
 classes get the same total weight, except in boosted trees, which need no weights. The bags that do
-not hold a row judge it without bias; their result is called *out of bag*.
+not hold a row judge this row without bias; such results are called *out of bag*.
 """
 
 from dataclasses import dataclass, replace

@@ -9,10 +9,10 @@ by out-of-bag probabilities, so they need no test labels:
 spelling               an alert is raised for
 =====================  =====================================================================
 ``0.5``                all rows whose probability is above this number
-``"alerts:20"``        as many rows as would give 20 alerts in a table like the training one
-``"alerts:20/5000"``   as many rows as would give 20 alerts in 5000 rows like the training ones
+``"alerts:20"``        about 20 rows of a table like the training table
+``"alerts:20/5000"``   about 20 of 5000 rows like the training rows
 ``"fpr:0.01"``         at most this share of the inliers
-``"precision:0.8"``    as many rows as possible while this share of the alerts are outliers
+``"precision:0.8"``    as many rows as possible, if at least this share of them are outliers
 =====================  =====================================================================
 """
 

@@ -349,7 +349,7 @@ def stack(
     inliers = judged[codes[judged] != OUTLIER]
     if len(outliers) < MIN_OUTLIERS_PER_HEAD * len(start) or len(inliers) < FOLDS:
         return start, mean_of(odds, start)
-    # The tables are small, so threads of BLAS would only wait for each other.
+    # The tables are small, so several BLAS threads would only wait for each other.
     with one_blas_thread():
         first = np.append(start, logit(len(outliers) / len(judged)))
         point = _learn(odds, outliers, inliers, start, first)

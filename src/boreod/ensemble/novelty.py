@@ -36,7 +36,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Novelty:
-    """The differences of some rows from the training rows.
+    """How much some rows differ from the training rows.
 
     Attributes
     ----------

@@ -7,11 +7,12 @@ the cells one after the other:
 
 - The nearest cells come first, because they give a good bound early.
 - A cell is skipped if its box is farther away than the bound.
-- Otherwise, the rows of the cell that may be nearer than the bound become candidates.
+- Otherwise, the row *meets* the cell: the rows of the cell that may be nearer than the bound become
+  candidates.
 - When a list is full, candidates that exceed the bound are dropped.
 
-If several rows of a block are compared with a cell, a matrix product gives their distances, unless
-its rounding error is too large. In all other cases, differences of values give the distances.
+If several rows of a block meet a cell, a matrix product gives their distances, unless its rounding
+error is too large. In all other cases, differences of values give the distances.
 
 Python allocates the memory, and functions inside kernels get positions instead of slices, because
 creating or slicing arrays inside kernels takes long to compile.
@@ -106,7 +107,9 @@ def find_candidates(
         meet(n_turns, True, farthest)
         spoiled = known[:, MET_ERROR] > NEGLIGIBLE * known[:, BOUND]
         if spoiled.any():
-            # Comparisons with NaN are false, so rows that are not spoiled skip their marked cells.
+            # The error of products is too large for the spoiled rows, so they meet their marked
+            # cells again, without products. All other rows skip these cells, because comparisons
+            # with NaN are false.
             bounds[~spoiled[:, np.newaxis] & (bounds == MARK)] = np.nan
             known[spoiled, :3] = (np.inf, np.inf, 0.0)
             counts[spoiled, COUNT] = 0
@@ -131,15 +134,15 @@ def _work_for(m: int, d: int, n_cells: int, tile: int, room: int) -> tuple[NDArr
         unset((m, room), np.int32),  # candidates
         unset(2, np.int64),  # progress: the next turn, and the number of pairs
         kept,  # upper bounds on the reduced distances of candidates
-        kept.view(np.int32),  # bits: the same, read as integers
+        kept.view(np.int32),  # bits: the memory of `kept`, read as integers
         unset((m, d + EXTRA), np.float32),  # placed: rows relative to centers
-        unset((m, d + EXTRA), np.float32),  # gathered: values of the rows that meet a cell
-        unset((m, tile), np.float32),  # tiles: their reduced distances to the rows of the cell
+        unset((m, d + EXTRA), np.float32),  # gathered: placed rows that meet a cell
+        unset((m, tile), np.float32),  # tiles: reduced distances of these rows to the cell's rows
         unset(m, np.int64),  # chosen: the rows that meet a cell
-        groups,  # results of comparisons, eight in a number
-        groups.view(np.uint8),  # below: the same, one by one
-        steps,  # numbers of candidates by bounds
-        steps.view(np.float32),  # number: the same, read as float32
+        groups,  # results of comparisons, eight per number
+        groups.view(np.uint8),  # below: the memory of `groups`, one result per byte
+        steps,  # histogram of the upper bounds of candidates
+        steps.view(np.float32),  # number: the memory of `steps`, read as float32
     )
     if m == 1:
         _LAST.shape = shape

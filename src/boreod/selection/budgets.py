@@ -16,7 +16,7 @@ from boreod.selection.costs import SECONDS, Costs
 from boreod.text import count_of, shorten
 from boreod.validation import check_choice, is_number
 
-# The number of each unit in a second. These numbers are exact, unlike their inverses.
+# How many of each unit make a second. These numbers are exact, unlike their inverses.
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
 # The value of a batch size that keeps the batch size of the model.
 SAME = "same"
