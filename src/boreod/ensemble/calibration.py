@@ -12,7 +12,7 @@ spelling               an alert is raised for
 ``"alerts:20"``        about 20 rows of a table like the training table
 ``"alerts:20/5000"``   about 20 of 5000 rows like the training rows
 ``"fpr:0.01"``         at most this share of the inliers
-``"precision:0.8"``    as many rows as possible, if at least this share of them are outliers
+``"precision:0.8"``    as many rows as possible, at least this share of them outliers
 =====================  =====================================================================
 """
 

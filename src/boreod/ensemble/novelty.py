@@ -49,9 +49,10 @@ class Novelty:
     distances
         Distances to the 10th nearest reference row; None if the model searches no neighbors.
     p_values
-        The p-values of the rows; None if the model searches no neighbors.
+        The p-value of each row: about the share of training rows that are at least as isolated.
+        None if the model searches no neighbors.
     novel
-        Whether each row is novel.
+        Whether each row is novel, that is far more isolated than every training row.
     usual
         The usual distance: the 99th percentile of the distances of training rows; 0 if the model
         searches no neighbors.
