@@ -1,7 +1,7 @@
-"""Atomic writing of files, the cache folder, and the check of JSON from files.
+"""Atomic writing of files, the cache folder, and the validation of JSON.
 
-JSON that others may have written is turned into dataclasses. Every field must be there and have its
-type, and there must be no other fields.
+JSON from untrusted files is turned into dataclasses. An object must have exactly the fields of its
+dataclass, and each value must have the type of its field.
 """
 
 import errno
@@ -16,14 +16,15 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
-# The version is written into files.
+# The package writes its version into files.
 __version__ = "0.1.0"
 
 
 def cache_folder() -> Path:
-    """Return the folder of downloads and measured prices, which may not exist yet.
+    """Return the folder for downloads and measured prices; the folder may not exist yet.
 
-    BOREOD_CACHE names it. Otherwise it is ``boreod`` in XDG_CACHE_HOME or in ``~/.cache``.
+    The environment variable BOREOD_CACHE sets the folder. The default is ``boreod`` in
+    XDG_CACHE_HOME or, if that is not set, in ``~/.cache``.
     """
     chosen = os.environ.get("BOREOD_CACHE")
     if chosen:
@@ -34,10 +35,10 @@ def cache_folder() -> Path:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder, and rename that file to ``path`` at the end.
+    """Yield a temporary path next to ``path``, and rename the written file to ``path`` at the end.
 
-    After an error or Ctrl-C the temporary file is removed and an older file stays as it was. If
-    ``path`` is a link, the file that it points to is replaced.
+    After an error or Ctrl-C, the temporary file is removed, and a file that already exists at
+    ``path`` stays unchanged. If ``path`` is a link, the target of the link is replaced.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a folder", str(path))
     if target.exists() and not target.is_file():
-        # The path may be a device, and renaming a file to it would delete it.
+        # The path may be a device. Renaming a file to this path would delete the device.
         raise OSError(errno.EEXIST, "Is there and is no ordinary file", str(path))
     unfinished = target.with_name(f".{secrets.token_hex(6)}.part")
     try:
@@ -64,17 +65,17 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically, and make its folder if there is none."""
+    """Write a text file atomically; create its folder if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
 
 
 def parse_json(text: bytes, where: str) -> Any:
-    """Return the content of untrusted JSON in ASCII, or raise a ``ValueError``.
+    """Parse untrusted ASCII JSON; raise a ``ValueError`` if it is invalid.
 
-    NaN, infinities, names that occur twice in one object and very deep nesting are refused.
-    ``where`` names the text in the message.
+    NaN, infinities, names that occur twice in one object and very deep nesting are errors.
+    ``where`` names the text in the error message.
 
     Examples
     --------
@@ -92,12 +93,12 @@ def parse_json(text: bytes, where: str) -> Any:
 
 
 def typed_json(kind: Any, value: Any, where: str) -> Any:
-    """Return parsed JSON as a value of an annotated type, or raise a ``ValueError``.
+    """Convert parsed JSON to an annotated type; raise a ``ValueError`` if it does not match.
 
-    This is the one check of JSON from files that others may have written. ``kind`` is a dataclass,
-    ``int``, ``float``, ``str``, ``bool``, ``Any``, or a list, tuple, dict or optional of these. An
-    object must have exactly the fields of its dataclass, whose ``__post_init__`` may refuse more.
-    ``where`` names the place in the file, for the message.
+    All JSON from untrusted files is checked here. ``kind`` is a dataclass, ``int``, ``float``,
+    ``str``, ``bool``, ``Any``, or a list, tuple, dict or optional of these. An object must have
+    exactly the fields of its dataclass, whose ``__post_init__`` may raise further errors.
+    ``where`` names the place in the file in the error message.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def typed_json(kind: Any, value: Any, where: str) -> Any:
 
 def _typed_generic(kind: Any, arguments: tuple[Any, ...], value: Any, where: str) -> Any:
     if kind is UnionType:
-        # Unions of a type and None are the only ones in use.
+        # All unions in use are unions of one type and None.
         return None if value is None else typed_json(arguments[0], value, where)
     if kind in (dict, Mapping):
         _expect(isinstance(value, dict), "an object", value, where)

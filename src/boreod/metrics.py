@@ -1,14 +1,15 @@
-"""How well scores rank outliers above inliers.
+"""Measures of how well scores rank outliers above inliers.
 
-All measures take ``y_true``, whether each row is an outlier, and ``y_score``, which is high for
-outliers. Equal scores are never ordered by their labels: they count as if their order were drawn at
-random. ``weights`` say, for each row, how many rows of a larger table it stands for; None means 1
-each.
+All measures take ``y_true``, which is true for outliers, and ``y_score``, which is high for
+outliers. Equal scores count as if their order were drawn at random. ``weights`` holds, for each
+row, the number of rows of a larger table that the row represents; None gives every row the
+weight 1.
 
-The scorers are for scikit-learn's ``cross_val_score``, ``GridSearchCV`` and others. Scikit-learn's
-own scorers take -1 for a third class. Ours leave unlabelled rows out; their label is -1, None, NaN
-or empty. Where no inlier is labelled, unlabelled rows count as inliers, as in the out-of-bag
-figures of a :class:`boreod.Detector`; precision is then a lower bound.
+The scorers work with scikit-learn's ``cross_val_score``, ``GridSearchCV`` and similar tools.
+Scikit-learn's own scorers treat the label -1 as a third class. The scorers of this module ignore
+unlabelled rows, whose label is -1, None, NaN or empty. If no inlier is labelled, unlabelled rows
+count as inliers, as in the out-of-bag figures of a :class:`boreod.Detector`; precision is then a
+lower bound.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ RESAMPLES = 500
 
 
 class Compared(NamedTuple):
-    """A measure of two rankings of the same rows, and an interval of the first minus the second."""
+    """The values of a measure for two rankings, and an interval for the first minus the second."""
 
     first: float
     second: float
@@ -32,7 +33,7 @@ class Compared(NamedTuple):
 
 
 def auc(y_true: NDArray, y_score: NDArray, weights: NDArray | None = None) -> NDArray:
-    """Return the area under the ROC curve, of one array of scores or of every column of a table.
+    """Return the area under the ROC curve of one array of scores, or of each column of a table.
 
     Examples
     --------
@@ -49,11 +50,12 @@ def auc(y_true: NDArray, y_score: NDArray, weights: NDArray | None = None) -> ND
 
 
 def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
-    """Return the area under the ROC curve up to the false-positive rate ``most``, divided by it.
+    """Return the area under the ROC curve up to false-positive rate ``most``, divided by ``most``.
 
-    This is the mean true-positive rate of a detector that may raise few false alarms: 1 for a
-    perfect ranking and ``most / 2`` for a random one. It is not the standardized value of
-    scikit-learn's ``max_fpr``, which is 0.5 for a random ranking.
+    The result is the mean true-positive rate over false-positive rates from 0 to ``most``. A
+    perfect ranking has the value 1, and a random ranking has the value ``most / 2``. The
+    standardized value that scikit-learn returns for ``max_fpr`` differs: it is 0.5 for a random
+    ranking.
 
     Examples
     --------
@@ -64,8 +66,8 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
     if not 0.0 < most <= 1.0:
         raise ValueError(f"`most` must be above 0 and at most 1; got {most!r}.")
     false, true = roc_rates(y_true, y_score)
-    # Keep the points with a rate below ``most`` and interpolate up to ``most``. A vertical step
-    # exactly at ``most`` adds no area.
+    # Keep the points with a false-positive rate below ``most``, and interpolate the curve at
+    # ``most``. A vertical step exactly at ``most`` adds no area.
     end = int(np.searchsorted(false, most))
     share = (most - false[end - 1]) / (false[end] - false[end - 1])
     edge = true[end - 1] + share * (true[end] - true[end - 1])
@@ -97,7 +99,7 @@ def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -
 
 
 def average_precision(y_true: NDArray, y_score: NDArray, weights: NDArray | None = None) -> float:
-    """Return the mean over outliers of the precision at their score.
+    """Return the mean of the precision at the score of each outlier.
 
     Examples
     --------
@@ -110,7 +112,7 @@ def average_precision(y_true: NDArray, y_score: NDArray, weights: NDArray | None
 def roc_rates(
     y_true: NDArray, y_score: NDArray, weights: NDArray | None = None
 ) -> tuple[NDArray, NDArray]:
-    """Return false- and true-positive rates at every distinct score, from (0, 0) on.
+    """Return the false- and true-positive rates at every distinct score, starting with 0 and 0.
 
     Examples
     --------
@@ -132,9 +134,10 @@ def resampled_rates(
     random_state: Any = 0,
     weights: NDArray | None = None,
 ) -> Iterator[list[tuple[NDArray, NDArray]]]:
-    """Yield the rates of rankings on rows drawn with replacement, each class by itself.
+    """Yield the rates of all rankings for each of many resamples of the rows.
 
-    All rankings are judged on the same rows. Rows are sorted once, not once per resample.
+    A resample draws the rows of each class with replacement. All rankings are judged on the same
+    resample. Rows are sorted once, not once per resample.
     """
     random = np.random.default_rng(random_state)
     outliers = np.asarray(y_true, bool)
@@ -155,7 +158,7 @@ def resampled_rates(
 
 
 def _sort(y_score: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the order of descending scores, and a mask of the last row of every tie."""
+    """Return the order of descending scores, and a mask of the last row of each group of ties."""
     order = np.argsort(-y_score, kind="stable")
     return order, np.append(np.diff(y_score[order]) != 0, True)
 
@@ -168,9 +171,10 @@ def compare_rankings(
     random_state: Any = 0,
     weights: NDArray | None = None,
 ) -> dict[str, Compared]:
-    """Return AUC and average precision of two rankings with paired bootstrap intervals.
+    """Compare two rankings by AUC and average precision, with paired bootstrap intervals.
 
-    Both rankings are judged on the same resamples of rows, so common variation cancels out.
+    Both rankings are judged on the same resamples of rows, so variation that they share cancels
+    out.
 
     Examples
     --------
@@ -196,7 +200,7 @@ def compare_rankings(
 
 
 def _area_of_precision(false: NDArray, true: NDArray, counts: tuple[float, float]) -> float:
-    """Return the mean precision over outliers, from rates and the numbers of both classes."""
+    """Return the average precision, given the rates and the numbers of outliers and inliers."""
     hits = true * counts[0]
     alarms = hits + false * counts[1]
     precision = np.divide(hits, alarms, out=np.zeros_like(hits), where=alarms > 0)
@@ -204,7 +208,7 @@ def _area_of_precision(false: NDArray, true: NDArray, counts: tuple[float, float
 
 
 def average_ranks(values: NDArray) -> NDArray:
-    """Return ranks from 1 on along the first axis; equal values share the mean of their ranks.
+    """Return ranks along the first axis, starting at 1; equal values get their mean rank.
 
     Examples
     --------
@@ -220,7 +224,7 @@ def average_ranks(values: NDArray) -> NDArray:
 
 
 def _count(y_true: NDArray, weights: NDArray | None = None) -> tuple[Any, Any]:
-    """Return the numbers of outliers and inliers, or weights of both; refuse a single class."""
+    """Return the numbers or total weights of outliers and inliers; raise if a class is empty."""
     n_outliers = int(np.count_nonzero(y_true))
     n_inliers = len(y_true) - n_outliers
     if n_outliers == 0 or n_inliers == 0:
@@ -240,12 +244,13 @@ def average_precision_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     Parameters
     ----------
     estimator
-        Anything fitted that has ``classes_``, the outlier last, and ``decision_function`` or
-        ``predict_proba``: a Detector, a pipeline that ends with one, another classifier.
+        A fitted classifier with ``decision_function`` or ``predict_proba``, such as a Detector or
+        a pipeline that ends with one. The second entry of its ``classes_`` must be the outlier
+        label.
     X
-        Rows.
+        The rows.
     y
-        Labels of the rows; -1 and empty labels mean unlabelled.
+        Labels of the rows; -1 and empty labels mark unlabelled rows.
 
     Examples
     --------
@@ -264,12 +269,15 @@ def average_precision_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
 
 
 def auc_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
-    """Return the area under the ROC curve; see :func:`average_precision_scorer`."""
+    """Return the area under the ROC curve of an estimator on the labelled rows of a table.
+
+    The parameters are those of :func:`average_precision_scorer`.
+    """
     return float(auc(*_judged(estimator, X, y)))
 
 
 def read_codes(y: ArrayLike, outlier: Any) -> NDArray:
-    """Return 1 for outliers, 0 for inliers and -1 for rows on which no estimator is judged."""
+    """Return 1 for outliers, 0 for inliers and -1 for rows that a scorer must ignore."""
     labels = np.asarray(y).ravel().tolist()
     codes = np.array([label_code(value, outlier) for value in labels], dtype=np.int64)
     return codes if INLIER in codes else np.where(codes == UNLABELLED, INLIER, codes)

@@ -1,16 +1,16 @@
-"""Names and numbers in sentences: how they are shortened, suggested and counted."""
+"""Formatting of names and numbers for messages, and suggestions for misspelled names."""
 
 import difflib
 from collections.abc import Iterable
 from math import log10
 from typing import Any
 
-# In a sentence, a value takes at most this many characters.
+# A value in a message has at most this many characters.
 LONGEST = 60
 
 
 def shorten(value: Any) -> str:
-    """Return a representation that fits into a sentence.
+    """Return the ``repr`` of a value, cut to LONGEST characters.
 
     Examples
     --------
@@ -20,13 +20,13 @@ def shorten(value: Any) -> str:
     try:
         shown = repr(value)
     except ValueError:
-        # Python refuses to print integers of thousands of digits.
+        # Python raises an error for integers of thousands of digits.
         shown = f"a {type(value).__name__}"
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 4]}...{shown[-1]}"
 
 
 def listed(values: Iterable[object], most: int = 10) -> str:
-    """Return the first values as a list for a sentence.
+    """Return up to ``most`` values as a list in one string, with the number of further values.
 
     Examples
     --------
@@ -39,16 +39,16 @@ def listed(values: Iterable[object], most: int = 10) -> str:
 
 
 def close_names(name: object, known: Iterable[str]) -> list[str]:
-    """Return up to three known names close to a wrong one; case does not matter."""
+    """Return up to three known names that resemble an unknown name; case is ignored."""
     known = list(known)
     close = difflib.get_close_matches(str(name).lower(), {one.lower() for one in known}, n=3)
     return [one for word in close for one in known if one.lower() == word][:3]
 
 
 def renamed_hint(name: str, there: Iterable[str], trained: Iterable[str]) -> str:
-    """Return a hint at the new name of a missing column, or an empty text.
+    """Return a hint at the possible new name of a missing column, or an empty string.
 
-    ``there`` are the columns of the table, ``trained`` the columns of the model.
+    ``there`` holds the columns of the table, and ``trained`` holds the columns of the model.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def renamed_hint(name: str, there: Iterable[str], trained: Iterable[str]) -> str
 
 
 def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
-    """Return a sentence with the known names close to a wrong one, or with all known names.
+    """Return a sentence that suggests known names similar to an unknown name, or lists all names.
 
     Examples
     --------
@@ -78,9 +78,10 @@ def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
 
 
 def first_clause(error: Exception) -> str:
-    """Return the first sentence of an error without its full stop, for another sentence.
+    """Return the first sentence of an error message, without its period.
 
-    The sentences after it say what to do, which does not help the reader of the new sentence.
+    Callers quote it in another sentence. The rest of the message says how to avoid the error, which
+    does not apply there.
 
     Examples
     --------
@@ -91,7 +92,7 @@ def first_clause(error: Exception) -> str:
 
 
 def count_of(number: int, what: str) -> str:
-    """Return a number and a noun.
+    """Return a number and a noun, in the plural if the number is not 1.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def count_of(number: int, what: str) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a time as a person would say it.
+    """Return a time in seconds, minutes or hours, rounded for readers.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def show_seconds(seconds: float) -> str:
 
 
 def show_bytes(number: float) -> str:
-    """Return a number of bytes as a person would say it.
+    """Return a number of bytes in a suitable unit, rounded for readers.
 
     Examples
     --------
@@ -135,7 +136,7 @@ def show_bytes(number: float) -> str:
 
 
 def show_number(value: float) -> str:
-    """Return three digits, or for large numbers all digits before the point.
+    """Return a number with three significant digits; numbers from 1000 on show all whole digits.
 
     Examples
     --------
@@ -147,7 +148,7 @@ def show_number(value: float) -> str:
 
 
 def show_percent(share: float) -> str:
-    """Return a share in percent, with at most one digit after the point.
+    """Return a share in percent, with at most one decimal.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def show_percent(share: float) -> str:
 
 
 def show_probability(value: float) -> str:
-    """Return a probability with as many digits as its distance from 0 or 1 needs.
+    """Return a probability with enough digits to show its distance from 0 and 1.
 
     Examples
     --------

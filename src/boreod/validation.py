@@ -1,6 +1,6 @@
-"""Checks of rows and labels, which become float64 rows and three codes, or raise an error.
+"""Checks that turn a table into float64 rows and labels into codes, or raise an error.
 
-Labels are three-valued: 1 outlier, 0 inlier, -1 unlabelled.
+The codes of labels are 1 for outliers, 0 for inliers and -1 for unlabelled rows.
 """
 
 import warnings
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 OUTLIER, INLIER, UNLABELLED = 1, 0, -1
-# Squares of differences are finite up to LARGEST, and do not vanish from SMALLEST on.
+# Squares of differences are finite if no value exceeds LARGEST, and they do not underflow to 0 if
+# a value reaches SMALLEST.
 LARGEST = 1e150
 SMALLEST = 1e-140
 
@@ -30,10 +31,10 @@ def read_rows(
 ) -> NDArray:
     """Check a table against an estimator and return its rows as float64 in C order.
 
-    In fit the rows are always a copy, so that later changes of the table do not matter. A plain
-    float64 array for an estimator that was fitted without column names is not checked by
-    scikit-learn, because the check would take longer than the score of one row. ``names`` are the
-    column names of an array in fit; ``fill`` is a row of substitutes for missing values.
+    In ``fit`` the rows are always a copy, so that later changes of the table have no effect. If
+    the estimator was fitted without column names, scikit-learn does not check a plain float64
+    array, because its check takes longer than scoring one row. ``names`` holds the column names of
+    an array in ``fit``. ``fill`` holds, for each column, the value that replaces missing values.
     """
     if not fitting and _is_plain(estimator, table):
         rows = table if table.flags.writeable else table.copy()
@@ -82,8 +83,8 @@ def check_values(estimator: Any, rows: NDArray) -> None:
 
 
 def _can_be_squared(rows: NDArray) -> bool:
-    # Fast path for one row: a finite sum of squares bounds every value, and NaN fails the
-    # comparison.
+    # Fast path for few values: if the sum of squares is at most LARGEST, so is every value. A
+    # comparison with NaN is false.
     if 0 < rows.size <= 64 and float(np.vdot(rows, rows)) <= LARGEST:
         return True
     low = np.minimum.reduce(rows, axis=None)
@@ -92,12 +93,12 @@ def _can_be_squared(rows: NDArray) -> bool:
 
 
 def is_number(value: Any, kind: type = Real) -> bool:
-    """Whether a value is a number of some kind; True and False are not."""
+    """Return whether a value is a number of some kind; booleans do not count as numbers."""
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str | None, ...]) -> None:
-    """Raise if a parameter is not one of the allowed words."""
+    """Raise if the value of a parameter is not allowed."""
     if not isinstance(value, str | None) or value not in allowed:
         raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
 
@@ -118,16 +119,16 @@ def check_fitted(estimator: Any) -> None:
 
 
 def same_filters(needed: bool = True) -> AbstractContextManager[Any]:
-    """Restore the warning filters after code of other libraries ran.
+    """Return a context that restores the warning filters after code of other libraries has run.
 
-    Threads of code that restores them itself may do so in the wrong order.
+    Such code may restore the filters itself, but its threads may do so in the wrong order.
     """
     return warnings.catch_warnings() if needed else nullcontext()
 
 
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Restore an estimator if fitting fails, so that an old fit survives."""
+    """Restore the attributes of an estimator if fitting fails, so that it keeps its old fit."""
     before = dict(vars(estimator))
     try:
         yield
@@ -163,7 +164,7 @@ def _is_plain(estimator: Any, table: Any) -> bool:
 
 
 def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
-    """Let scikit-learn check names and shape, and replace its conversion errors by our own."""
+    """Let scikit-learn check names and shape, and replace its conversion errors by clearer ones."""
     from sklearn.utils.validation import validate_data
 
     _refuse_kinds(table)
@@ -192,7 +193,7 @@ def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
 
 
 def _refuse_kinds(table: Any) -> None:
-    """Raise for tables that scikit-learn would convert to numbers of another meaning."""
+    """Raise for tables whose values would change their meaning if scikit-learn converted them."""
     if isinstance(table, np.ndarray) and np.iscomplexobj(table):
         raise ValueError(
             "Complex data not supported: X holds complex numbers. "
@@ -225,12 +226,12 @@ def _refuse_kinds(table: Any) -> None:
 
 
 def _names_of(table: Any) -> list[Any]:
-    """Return the column names of a frame; ``columns`` of an Arrow table are no names."""
+    """Return the column names of a frame; in an Arrow table, ``columns`` does not hold names."""
     return list(getattr(table, "column_names", getattr(table, "columns", ())))
 
 
 def _find_dates(table: Any) -> str | None:
-    """Name the first column that holds dates, times or durations."""
+    """Return a phrase that names the first column with dates, times or durations, or None."""
     if isinstance(table, np.ndarray) and table.dtype.kind in "Mm":
         return "the array"
     if getattr(table, "ndim", 2) != 2:
@@ -242,7 +243,7 @@ def _find_dates(table: Any) -> str | None:
 
 
 def _find_text(table: Any) -> str | None:
-    """Name the first value that is not a number, by its column."""
+    """Return a phrase that names the first value that is not a number and its column, or None."""
     values = np.asarray(table, dtype=object)
     if values.ndim != 2:
         return None
@@ -262,7 +263,8 @@ def read_labels(
 ) -> tuple[NDArray, NDArray]:
     """Return codes (1, 0, -1) and the two class labels, inlier first.
 
-    If inliers may be assumed (``assume``), labels may be missing or name only outliers.
+    If ``assume`` is true, unlabelled rows may be assumed to be inliers; then ``y`` may be None or
+    label only outliers.
 
     Examples
     --------
@@ -287,11 +289,11 @@ def read_labels(
             f"`y` must have one label per row of X; got {len(labels)} labels for {n_rows} rows."
         )
     if labels.dtype.kind == "f":
-        # NaN stands for unlabelled rows.
+        # NaN marks unlabelled rows.
         given = labels[~np.isnan(labels)]
         if not len(given):
             raise ValueError("All of `y` is NaN. Label some rows, or pass no `y` to rank rows.")
-        # This refuses infinity.
+        # `check_array` rejects infinity.
         check_array(given[np.newaxis], input_name="y")
         check_classification_targets(given)
     if labels.dtype.kind in "US":
@@ -309,6 +311,8 @@ def read_labels(
 def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int:
     """Return 1 for the outlier label, -1 for an empty label or -1, and 0 for all other labels.
 
+    If ``minus_one_is_empty`` is false, the label -1 is an inlier label.
+
     Examples
     --------
     >>> [label_code(value, "fraud") for value in ("fraud", "ok", None, -1)]
@@ -323,7 +327,7 @@ def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int
 
 
 def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
-    """Read 1, 0 and -1, or any two labels, of which the rarer is the outlier."""
+    """Read the labels 1, 0 and -1, or any two labels; of two, the rarer is the outlier label."""
     values = _distinct(labels)
     if len(values) > 2 and set(values) != {OUTLIER, INLIER, UNLABELLED}:
         shown = ", ".join(repr(value) for value in values[:5])
@@ -361,7 +365,10 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
 def _read_with_outlier_label(
     labels: NDArray, outlier: Any, minus_one_is_empty: bool = True
 ) -> tuple[NDArray, NDArray]:
-    """Read labels: one means outlier, empty ones mean unlabelled, and all others mean inlier."""
+    """Read labels if the outlier label is known; all other labels that are not empty are inliers.
+
+    Return codes and the two class labels, inlier first.
+    """
     codes = np.array([label_code(v, outlier, minus_one_is_empty) for v in labels.tolist()])
     if OUTLIER not in codes:
         raise ValueError(
@@ -383,12 +390,12 @@ def _distinct(labels: NDArray) -> list[Any]:
     try:
         return sorted(values)
     except TypeError:
-        # Labels of several types have no order.
+        # Labels of different types may have no order.
         return sorted(values, key=str)
 
 
 def _is_empty(value: Any) -> bool:
-    # These are the types of missing values in pandas.
+    # NAType and NaTType are pandas' types of missing values.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return value == "" or (isinstance(value, float) and isnan(value))
@@ -415,15 +422,15 @@ def _check_both_classes(codes: NDArray, assume: bool) -> None:
 
 
 def is_frame(table: Any) -> bool:
-    """Return whether something has rows and named columns."""
-    # Lazy frames of polars are slow to name their columns.
+    """Return whether a table is a frame: an object with rows and named columns."""
+    # Reading `columns` of a lazy polars frame is slow, so it is not read.
     if hasattr(table, "collect_schema") or hasattr(table, "column_names"):
         return True
     return hasattr(table, "columns") and getattr(table, "ndim", 2) == 2
 
 
 def read_untidy_array(table: Any) -> NDArray | None:
-    """Return a table as an array if it has missing values or words, otherwise None.
+    """Return a table as an array if it has missing values or strings, and None otherwise.
 
     Examples
     --------
@@ -433,7 +440,7 @@ def read_untidy_array(table: Any) -> NDArray | None:
     if isinstance(table, list | tuple):
         try:
             table = np.array(table, dtype=object)
-        # The rows have several lengths.
+        # The rows differ in length.
         except ValueError:
             return None
     if not isinstance(table, np.ndarray) or np.ma.isMaskedArray(table) or table.ndim != 2:

@@ -1,1 +1,1 @@
-"""Ensembles of classifiers on balanced bags, averaged to one probability."""
+"""Ensembles of classifiers that are fitted to bags and averaged to one probability."""

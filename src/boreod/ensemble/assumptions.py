@@ -1,32 +1,35 @@
-"""The roles of rows if labels are few: assumed inliers, or a consensus without any label.
+"""The roles of training rows with few labels (assumed inliers) or no labels (consensus).
 
-Nobody labels thousands of ordinary rows. If there are fewer labelled inliers than bags need,
-unlabelled rows count as inliers. Some of these are outliers that nobody has found yet, and some
-rows that were labelled inliers may be outliers too. Such rows can be found: where a model separates
-the classes well, few inliers score above the median of the known outliers. If the inliers above it
-are more than MAX_RATIO times as many as the known outliers above it, they are left out of the bags,
-the most suspicious first and at most a tenth of all inliers. They still count as inliers in
-thresholds and probabilities, which therefore mean "would be labelled an outlier".
+*Assumed inliers.* Nobody labels thousands of ordinary rows. If there are fewer labelled inliers
+than bags need, unlabelled rows count as inliers. Some unlabelled rows are outliers that nobody has
+found yet, and some rows may be labelled inliers by mistake.
 
-The rows to leave out of a bag are chosen by bags that hold the same known outliers. Otherwise a
-known outlier could cause the inliers near it to be left out of the same bags that later judge it,
+Such *suspicious* rows can be found. If a model separates the classes well, few inliers score above
+the median of the known outliers. Suppose that the number of inliers above this median is more than
+MAX_RATIO times the number of known outliers above it. Then these inliers are left out of the bags,
+the most suspicious first, and at most a tenth of all inliers. They still count as inliers in
+thresholds and probabilities, so a probability means "would be labelled an outlier".
+
+The rows to leave out of a bag are chosen by bags that hold the same known outliers. Otherwise, a
+known outlier could cause inliers near it to be left out of the bags that later judge this outlier,
 and its out-of-bag score would be too good.
 
-If at most as many inliers as known outliers are above that median, the labels look complete. This
-needs at least MIN_COMPLETE_OUTLIERS known outliers. Bags then hold more inliers, because these help
-more than they mislead.
+If the number of inliers above the median is at most the number of known outliers above it, the
+labels look complete, given at least MIN_COMPLETE_OUTLIERS known outliers. Bags then hold more
+inliers, because these inliers help more than they mislead.
 
-Without any label, rows are ranked by a consensus of scores, refined by trees. Every score column is
-brought to a common scale in two steps. First, r is the distance from the median divided by the mean
-absolute deviation, and r / (3 + |r|) limits long tails. Then the result is standardized to mean 0
-and deviation 1 among the training rows. The consensus is the mean of these columns. Trees on bags
-then learn to separate the rows with the highest consensus from all other rows. Each row is judged
-by trees that did not see it. Where columns are noise, these trees do not split. The consensus and
-the trees are standardized, and the score of a row is the mean of the two.
+*Consensus.* Without labels, rows are ranked by a consensus of scores, which trees refine. Every
+score column is brought to a common scale in two steps. First, with r the difference from the
+median divided by the mean absolute deviation, r / (3 + |r|) limits long tails. Second, the result
+is standardized to mean 0 and standard deviation 1 on the training rows. The consensus is the mean
+of these columns. Trees on bags then learn to separate the rows with the highest consensus from all
+other rows, and each training row is judged by trees that were not fitted to it. Unlike the
+consensus, trees prefer columns that are not noise. The consensus and the output of the trees are
+standardized, and the score of a row is the mean of the two.
 
-A ranking is no probability, so the result is the quantile of the score among the training rows.
-Between two training scores, and beyond the last one, log-odds are linear in the score. A row that
-is more outlying than all training rows therefore still ranks above them.
+A ranking gives no probability, so the result is the quantile of the score among the training rows.
+Between two training scores, and beyond the first and the last one, log-odds are linear in the
+score. A row that is more outlying than all training rows therefore still ranks above them.
 """
 
 from dataclasses import dataclass, replace
@@ -44,7 +47,7 @@ MAX_COMPLETE_RATIO = 1.0
 MIN_COMPLETE_OUTLIERS = 5
 MAX_WIDENED_INLIERS = 4000
 MOST_KNOTS = 1000
-# A column with a smaller deviation on the common scale counts as constant.
+# A column whose standard deviation after the first step is smaller than this counts as constant.
 MIN_DEVIATION = 1e-12
 
 
@@ -59,12 +62,12 @@ class Assumed:
     unlabelled
         Whether unlabelled rows count as inliers.
     left_out
-        Marks the suspicious rows that are left out of bags.
+        A mask of the suspicious rows, which are left out of bags.
     suspicious_by_group
-        (groups, inliers): the inliers that look suspicious to each group of bags; None if no row is
-        left out.
+        (groups, inliers): a mask of the inliers that look suspicious to each group of bags; None if
+        no row is left out.
     trees
-        The trees that looked for suspicious rows; None if bags were drawn again after that.
+        The trees that were used to find suspicious rows; None if bags were drawn again afterwards.
     """
 
     codes: NDArray
@@ -75,7 +78,7 @@ class Assumed:
 
 
 def assume_inliers(labels: NDArray, how: BagPlan, allowed: bool) -> Assumed:
-    """Count unlabelled rows as inliers, if this is allowed and bags need more inliers.
+    """Count unlabelled rows as inliers if this is ``allowed`` and bags need more inliers.
 
     Examples
     --------
@@ -91,7 +94,7 @@ def assume_inliers(labels: NDArray, how: BagPlan, allowed: bool) -> Assumed:
 
 
 def widen(how: BagPlan, n_outliers: int) -> BagPlan:
-    """Return the plan of bags for labels that look complete, with four times the inliers.
+    """Return the plan of bags if labels look complete: about four times as many inliers.
 
     Examples
     --------
@@ -105,11 +108,11 @@ def widen(how: BagPlan, n_outliers: int) -> BagPlan:
 def find_suspicious(
     assumed: Assumed, odds_by_bag: NDArray, outside: NDArray, weights: NDArray, how: BagPlan
 ) -> tuple[Assumed, BagPlan]:
-    """Leave out inliers that look like the known outliers, if they are too many for chance.
+    """Leave out inliers that look like known outliers, if there are too many of them.
 
-    Also return the plan of the next bags. ``odds_by_bag`` are log-odds of trees, and ``outside``
-    marks the rows that a bag does not hold; both are (rows, bags). ``weights`` are the numbers of
-    rows of a larger table that each row stands for.
+    Also return the plan for the next bags. ``odds_by_bag`` holds log-odds of trees, and ``outside``
+    marks the rows that a bag does not hold; both are (rows, bags). ``weights`` holds, for each row,
+    the number of rows of a larger table that the row represents.
     """
     outliers = np.flatnonzero(assumed.codes == OUTLIER)
     inliers = np.flatnonzero(assumed.codes == INLIER)
@@ -137,7 +140,7 @@ def find_suspicious(
 
 
 def _highest(odds: NDArray, number: int) -> NDArray:
-    """Mark the highest log-odds; NaN counts as the lowest."""
+    """Return a mask of the ``number`` highest log-odds; NaN counts as the lowest value."""
     marked = np.zeros(len(odds), dtype=bool)
     known = np.where(np.isfinite(odds), odds, -np.inf)
     marked[np.argsort(-known, kind="stable")[:number]] = True
@@ -148,8 +151,9 @@ def _highest(odds: NDArray, number: int) -> NDArray:
 class ConsensusHead(Head):
     """The mean of score columns on a common scale.
 
-    ``center`` and ``spread`` are the median of every column and the mean absolute deviation from
-    it; ``mean`` and ``deviation`` describe the softened column.
+    ``center`` holds the median of every column, and ``spread`` the mean absolute deviation from it.
+    ``mean`` and ``deviation`` are the mean and the standard deviation of the columns after tails
+    are limited.
     """
 
     center: NDArray
@@ -171,11 +175,11 @@ class ConsensusHead(Head):
         return cls(center, spread, soft.mean(axis=0), soft.std(axis=0))
 
     def log_odds(self, table: NDArray) -> NDArray:
-        """Return the consensus as if of a single bag, (rows, 1)."""
+        """Return the consensus in the form of a single bag, (rows, 1)."""
         return self.parts(table).mean(axis=1, keepdims=True)
 
     def parts(self, table: NDArray) -> NDArray:
-        """Return every column on the common scale; a constant one is 0."""
+        """Return every column on the common scale; a constant column becomes 0."""
         soft = _soften(table, self.center, self.spread) - self.mean
         usable = self.deviation > MIN_DEVIATION
         return np.divide(soft, self.deviation, out=np.zeros_like(soft), where=usable)
@@ -199,17 +203,17 @@ class Quantiles:
 
     @classmethod
     def fit(cls, scores: NDArray) -> "Quantiles":
-        """Learn quantiles; equal scores all get the middle of the quantiles that they cover."""
+        """Learn quantiles; equal scores get the middle of the quantiles that they cover."""
         values, counts = np.unique(scores, return_counts=True)
         middle = (np.cumsum(counts) - 0.5 * counts) / len(scores)
         if len(values) == 1:
             return cls(values + np.array([0.0, 1.0]), logit(np.array([0.5, 0.75])))
-        # All values are knots if there are at most MOST_KNOTS.
+        # If there are at most MOST_KNOTS values, all of them are knots.
         some = np.unique(np.linspace(0, len(values) - 1, MOST_KNOTS).round().astype(int))
         return cls(values[some], logit(middle[some]))
 
     def apply(self, scores: NDArray) -> NDArray:
-        """Return log-odds; beyond an end, extend the line from the middle score through that end.
+        """Return log-odds; beyond an end, extend the line from the middle score through this end.
 
         Examples
         --------
@@ -224,16 +228,16 @@ class Quantiles:
         return result
 
     def secants(self, start: float, ends: NDArray) -> NDArray:
-        """Return the change of log-odds per change of scores, from ``start`` on."""
+        """Return the change of log-odds divided by the change of scores, from ``start`` to ends."""
         way = ends - start
         change = self.apply(ends) - self.apply(np.array([start]))
         return np.divide(change, way, out=np.ones_like(way), where=way != 0.0)
 
 
 def draw_top(scores: NDArray, how: BagPlan, seed: int) -> tuple[Bags, NDArray]:
-    """Draw bags in which the highest rows of a consensus are the outliers, and mark these.
+    """Draw bags whose outliers are the rows with the highest consensus; also return their mask.
 
-    The outliers are one row in a hundred, but at least five and at most half of all.
+    The outliers are one row in a hundred, but at least five rows and at most half of all rows.
     """
     number = min(max(5, round(0.01 * len(scores))), max(1, len(scores) // 2))
     top = np.argsort(-scores, kind="stable")[:number]

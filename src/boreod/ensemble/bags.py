@@ -1,12 +1,12 @@
-"""The rows to learn from: a reference sample of a large table, and bags drawn from it.
+"""The rows to learn from: a sample of a large table, and the bags drawn from the sample.
 
-Where a table is too large to be used whole, a sample holds all labelled outliers and some of the
-other rows. Neighbors are searched among the rows of the sample. An inlier or unlabelled row of the
-sample stands for several rows of the table, so counts of rows need weights.
+If a table is too large, a sample of its rows is used. The sample holds all labelled outliers and
+some of the other rows, and neighbors are searched among the rows of the sample. An inlier or
+unlabelled row of the sample represents several rows of the table, so counts of rows need weights.
 
 Each bag holds a share of the outliers and at least as many inliers, drawn without replacement. Both
-classes get the same total weight, except for boosted trees, which need no weights. Rows outside a
-bag are called out of bag, and judge it without bias.
+classes get the same total weight, except in boosted trees, which need no weights. The bags that do
+not hold a row judge this row without bias; such results are called *out of bag*.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Shares:
     unlabelled: float = 1.0
 
     def weigh(self, codes: NDArray) -> NDArray:
-        """Return the number of rows of the table that each row of the sample stands for."""
+        """Return the number of rows of the table that each row of the sample represents."""
         weights = {OUTLIER: 1.0, INLIER: 1.0 / self.inliers, UNLABELLED: 1.0 / self.unlabelled}
         return np.select([codes == code for code in weights], list(weights.values()))
 
@@ -41,11 +41,10 @@ def draw_reference(
 ) -> tuple[NDArray | None, Shares]:
     """Return the positions of the rows of a sample, and its shares.
 
-    If there is no ``size`` or the table is not larger, the positions are None: all rows are used.
-
-    ``"random"`` draws from all rows that are not labelled outliers. ``"stratified"`` gives half of
-    the places each to labelled inliers and unlabelled rows. If too few inliers are labelled for
-    this, all of them stay.
+    If ``size`` is None or at least the size of the table, all rows are used, and the positions are
+    None. The sample holds all labelled outliers. ``"random"`` draws the other rows from all rows
+    that are not labelled outliers. ``"stratified"`` draws half of them from the labelled inliers
+    and half from the unlabelled rows. If there are fewer labelled inliers, it takes all of them.
 
     Examples
     --------
@@ -91,12 +90,12 @@ def _draw(rows: NDArray, number: int, random: np.random.Generator) -> NDArray:
 
 @dataclass(frozen=True)
 class Bags:
-    """Rows of all bags.
+    """The rows of all bags.
 
     Attributes
     ----------
     rows
-        (bags, rows): positions in the table, outliers first.
+        (bags, rows): positions of the rows of each bag in the table, outliers first.
     n_outliers
         Number of outliers in one bag.
     n_rows
@@ -104,8 +103,8 @@ class Bags:
     kept_outliers, kept_inliers
         Shares of the labelled outliers and inliers that one bag holds.
     put_back
-        (rows, bags): suspicious rows that were drawn and put back. They do not judge the bag, as if
-        they were still in it.
+        (rows, bags): a mask of suspicious rows that were drawn for a bag and put back. The bag does
+        not judge these rows, as if it still held them.
     """
 
     rows: NDArray
@@ -117,7 +116,7 @@ class Bags:
 
     @property
     def targets(self) -> NDArray:
-        """1.0 for outliers and 0.0 for inliers, the same for every bag."""
+        """Targets of a bag's rows, the same for every bag: 1.0 for outliers, 0.0 for inliers."""
         n_inliers = self.rows.shape[1] - self.n_outliers
         return np.repeat([1.0, 0.0], [self.n_outliers, n_inliers])
 
@@ -129,22 +128,23 @@ class Bags:
         return np.repeat(n_rows / (2.0 * counts), counts)
 
     def balance(self, inlier_share: float) -> float:
-        """Return the factor by which bags overstate the odds of outliers: b0 w0 / (b1 w1).
+        """Return the factor that turns odds in bags into odds in the table: b0 w0 / (b1 w1).
 
-        b0 and b1 are the shares of inliers and outliers that one bag holds, w0 and w1 their
-        weights. Bags are drawn from ``inlier_share`` of all inliers.
+        b0 and b1 are the shares of all inliers and outliers that one bag holds. w0 and w1 are the
+        weights of an inlier and an outlier in the bag. ``inlier_share`` is the share of all inliers
+        from which bags are drawn.
         """
         w1, w0 = self.weights[[0, -1]].tolist()
         return inlier_share * self.kept_inliers * w0 / (self.kept_outliers * w1)
 
     def first(self, number: int) -> "Bags":
-        """Return the first bags."""
+        """Return the first ``number`` bags."""
         put_back = None if self.put_back is None else self.put_back[:, :number]
         return replace(self, rows=self.rows[:number], put_back=put_back)
 
     @property
     def holds(self) -> NDArray:
-        """Whether each bag holds each row, or held it before it was put back: (rows, bags)."""
+        """Mask of the rows that each bag holds or has put back: (rows, bags)."""
         result = np.zeros((self.n_rows, self.rows.shape[0]), dtype=bool)
         if self.put_back is not None:
             result[:] = self.put_back
@@ -161,13 +161,13 @@ class BagPlan:
     n_bags
         Number of bags.
     max_samples
-        Share of the smaller class that a bag holds, or of the outliers if there is a ratio.
+        Share of the smaller class that a bag holds. If there is a ratio, share of the outliers.
     ratio
-        Number of inliers per outlier. Bags are balanced if it is None.
+        Number of inliers per outlier in a bag. If it is None, bags are balanced.
     min_inliers
         Smallest number of inliers in a bag with a ratio, if there are enough inliers.
     grouped
-        Whether bags share outliers, see :func:`draw_bags`.
+        Whether groups of bags hold the same outliers, see :func:`draw_bags`.
     """
 
     n_bags: int
@@ -177,7 +177,7 @@ class BagPlan:
     grouped: bool = False
 
     def count_groups(self, n_outliers: int) -> int:
-        """Return the number of groups; bag b belongs to group b modulo this number."""
+        """Return the number of groups of bags; bag b belongs to group b modulo this number."""
         few = max(1, round(self.max_samples * n_outliers))
         if self.grouped and MAX_GROUPS * few >= n_outliers:
             return min(MAX_GROUPS, self.n_bags)
@@ -194,13 +194,15 @@ def draw_bags(
 ) -> Bags:
     """Draw bags.
 
-    A balanced bag holds a share of the smaller class, at least one row, and as many rows of the
-    other class. With a ratio, only outliers set the size of a bag, and no bag holds more than this
-    share of the inliers. Every outlier is in some bag if the bags can hold all of them.
+    A balanced bag holds the share ``max_samples`` of the smaller class (at least one row) and the
+    same number of rows of the other class. With a ratio, the number of outliers sets the size of a
+    bag, and no bag holds more than the share ``max_samples`` of the inliers. If the bags can hold
+    all outliers, every outlier is in some bag.
 
-    Bags of a group hold the same outliers, and every outlier is outside about as many groups. A
-    decision by the trees of a group then depends on no label that bags of this group judge. An
-    example is ``left_out`` (groups, inliers): the inliers to leave out, equally many per group.
+    If bags are grouped, all bags of a group hold the same outliers, and each outlier is outside
+    about the same number of groups. So what the trees of a group decide does not depend on the
+    outliers that the bags of this group judge. ``left_out`` is such a decision: a mask (groups,
+    inliers) of the inliers to leave out, with the same number of inliers in each group.
 
     Examples
     --------
@@ -232,7 +234,8 @@ def draw_bags(
         order = random.permutation(len(inliers))
         if left_out is not None and put_back is not None:
             wanted = ~left_out[number % groups][order]
-            # All rows before the last wanted one were drawn.
+            # The rows up to the last wanted row count as drawn; unwanted rows among them are put
+            # back.
             seen = np.searchsorted(np.cumsum(wanted), many)
             put_back[inliers[order[:seen][~wanted[:seen]]], number] = True
             order = order[wanted]
@@ -242,7 +245,7 @@ def draw_bags(
 
 
 def _include_all_outliers(drawn: NDArray, n_outliers: int, random: np.random.Generator) -> None:
-    """Put every outlier that no bag drew in the place of one that several bags drew."""
+    """Replace outliers that were drawn several times by outliers that no bag has drawn."""
     counts = np.bincount(drawn.ravel(), minlength=n_outliers)
     for missing in np.flatnonzero(counts == 0):
         places = random.permutation(drawn.size)

@@ -1,20 +1,21 @@
 """Boosted trees of one bag: small trees, each fitted to the errors of the trees before it.
 
 This is gradient boosting (Friedman, Greedy function approximation, 2001). Bags are small and have
-few outliers, so regularization matters most. Three parts are as in CatBoost (Prokhorenkova and
-others, 2018; Dorogush and others, 2018):
+few outliers, so regularization matters most. Three parts follow CatBoost (Prokhorenkova and others,
+2018; Dorogush and others, 2018):
 
-- the score of a cut is the root of the sum of G^2 / (n + l2) over both sides, where G is the sum of
-  the gradients y - p of a side's n rows. Noise as large as the root mean square of a gradient is
-  added, because this is about the score of a cut if labels are random;
-- leaves are solved by several Newton steps G / (H + l2), where H is the sum of p (1 - p). No step
-  is long enough to raise the loss. The value of a leaf is a tenth of the sum of its steps;
-- classes have no weights. The sum of all leaves is the difference from the log-odds of the bag, so
-  it is the log-odds for classes of equal weight.
+- The score of a cut is the root of the sum of G^2 / (n + l2) over both sides, where G is the sum of
+  the gradients y - p of the n rows of a side. Random noise is added to the score. Its standard
+  deviation is the root mean square of the gradients, because the score of a cut is about as large
+  if labels are random.
+- The value of a leaf comes from several Newton steps G / (H + l2), where H is the sum of p (1 - p).
+  Steps are limited, so that no step raises the loss. The value is a tenth of the sum of the steps.
+- Classes have no weights. Boosting starts at the log-odds of the bag, and the leaves add up to the
+  difference from this start. So the sum of the leaves is the log-odds for classes of equal weight.
 
-As in random forests, every level of a tree looks at a few random columns, drawn from the columns
-that are not constant in the bag. Cuts are quantiles of the bag, between values that differ. A bag
-of hundreds of rows needs no more cuts.
+As in random forests, every level of a tree considers a few random columns, drawn from the columns
+that are not constant in the bag. Cuts are quantiles of the bag, between values that differ; bags of
+hundreds of rows need no more than MAX_BINS - 1 cuts.
 """
 
 import numpy as np
@@ -27,17 +28,17 @@ DEPTH = 4
 N_LEAVES = 2**DEPTH
 N_NODES = 2 * N_LEAVES - 1
 LEARNING_RATE = 0.1
-# This share of the rows chooses the cuts of a tree; all rows fill its leaves.
+# Share of the rows that choose the cuts of a tree. All rows determine the values of its leaves.
 ROW_SHARE = 0.8
 L2 = 3.0
 NOISE = 1.0
 NEWTON_STEPS = 10
-# In log-odds. If a leaf moves by s, the second derivative of the loss changes by a factor of exp(s)
-# at most (Bach, Self-concordant analysis, 2010). So no Newton step that is shorter than 1.79, where
-# exp(s) - s - 1 = s^2, raises the loss.
+# The longest Newton step, in log-odds. If a leaf moves by s, the second derivative of the loss
+# changes at most by a factor of exp(s) (Bach, Self-concordant analysis, 2010). So a Newton step
+# that is shorter than 1.79, the solution of exp(s) - s - 1 = s^2, does not raise the loss.
 LONGEST_STEP = 1.5
 MAX_BINS = 64
-# Mean and deviation of the sum of four random numbers of 16 bits.
+# Mean and standard deviation of the sum of four random numbers of 16 bits.
 MEAN_OF_FOUR = 2.0 * (2.0**16 - 1.0)
 SPREAD_OF_FOUR = 2.0**16 / np.sqrt(3.0)
 
@@ -45,11 +46,11 @@ SPREAD_OF_FOUR = 2.0**16 / np.sqrt(3.0)
 def grow_boosted(
     part: NDArray, targets: NDArray, n_trees: int, seed: int, n_tried: int | None = None
 ) -> Trees:
-    """Fit trees to the rows of a bag; a fit of fewer trees gives the first of these.
+    """Fit trees to the rows of a bag; a fit of fewer trees gives the first of these trees.
 
-    ``part`` is float32, ``targets`` are 1.0 for outliers and 0.0 for inliers, and both occur. Every
-    level looks at ``n_tried`` columns, by default the root of the number of columns that are not
-    constant.
+    ``part`` is float32. ``targets`` are 1.0 for outliers and 0.0 for inliers; both must occur.
+    Every level of a tree considers ``n_tried`` columns, by default the square root of the number of
+    columns that are not constant.
 
     Examples
     --------
@@ -72,14 +73,14 @@ def grow_boosted(
 
 
 def find_edges(column: NDArray) -> NDArray:
-    """Return where the values of a sorted column are cut: rows at or below an edge are left of it.
+    """Return the edges at which a sorted column may be cut; values at or below an edge go left.
 
     Examples
     --------
     >>> find_edges(np.array([1, 1, 2, 4], dtype=np.float32)).tolist()
     [1.5, 3.0]
     """
-    # Each step is the place of the last of equal values.
+    # Each step is the last place of a run of equal values.
     steps = np.flatnonzero(column[1:] > column[:-1])
     if len(steps) >= MAX_BINS:
         quantiles = np.arange(1, MAX_BINS) * len(column) // MAX_BINS - 1
@@ -90,7 +91,7 @@ def find_edges(column: NDArray) -> NDArray:
 
 
 def _to_trees(feature: NDArray, cut: NDArray, value: NDArray, edges: list[NDArray]) -> Trees:
-    """Bring trees to preorder from levels, where node i has children 2 i + 1 and 2 i + 2."""
+    """Reorder the nodes of trees from levels, with children 2 i + 1 and 2 i + 2, to preorder."""
     first = np.concatenate([[0], np.cumsum([len(cuts) for cuts in edges])])
     inside = feature >= 0
     threshold = np.zeros(feature.shape, dtype=np.float32)
@@ -125,8 +126,8 @@ def _boost(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Return columns, cuts and values of the nodes of all trees, level by level.
 
-    ``bins`` has a row per column. Columns are drawn from ``useful``, which changes its order. A
-    column of -1 marks a leaf or a missing node.
+    ``bins`` has one line per column. Columns are drawn from ``useful``, whose order changes. In the
+    result, the column -1 marks a leaf or a missing node.
     """
     n_rows = bins.shape[1]
     shape = (n_trees, N_NODES)
@@ -178,7 +179,10 @@ def _random(state: NDArray) -> int:
 
 @inner
 def _almost_normal(state: NDArray) -> float:
-    """Return a nearly normal number of mean 0 and deviation 1, from a sum of four numbers."""
+    """Return a nearly normal random number with mean 0 and standard deviation 1.
+
+    It is computed from the sum of four uniform numbers.
+    """
     bits = _random(state)
     total = 0.0
     for shift in range(0, 64, 16):
@@ -196,9 +200,9 @@ def _start(
     weight: NDArray,
     node: NDArray,
 ) -> float:
-    """Move all rows to the root, and take some for cuts; return the root mean square gradient.
+    """Move all rows to the root, and sample rows for cuts; return the root mean square gradient.
 
-    ``inverse`` is one divided by the odds of every row. Rows that are not taken have no weight.
+    ``inverse`` holds 1 / odds of every row. Rows outside the sample get the weight 0.
     """
     squares = 0.0
     for row in range(targets.shape[0]):
@@ -213,7 +217,7 @@ def _start(
 
 @inner
 def _draw_column(order: NDArray, number: int, state: NDArray) -> int:
-    """Draw one of the columns after the first ``number``, which were drawn before."""
+    """Draw one of the columns that were not drawn before; the first ``number`` were drawn."""
     left = order.shape[0] - number
     other = number + int(_random(state) >> np.uint64(11)) % left
     order[number], order[other] = order[other], order[number]
@@ -231,7 +235,7 @@ def _add_up(
     sums: NDArray,
     counts: NDArray,
 ) -> None:
-    """Add gradients and weights up by bins of one column, for every node of a level."""
+    """Add up gradients and weights in the bins of one column, for every node of a level."""
     n_sums = (first + 1) * n_bins
     sums[:n_sums] = 0.0
     counts[:n_sums] = 0.0
@@ -246,7 +250,7 @@ def _add_up(
 def _best_cut(
     sums: NDArray, counts: NDArray, start: int, n_bins: int, noise: float, state: NDArray
 ) -> tuple[int, float]:
-    """Return the last bin on the left side of the best cut of a node, -1 if there is none."""
+    """Return the last bin on the left of the best cut of a node, or -1, and the noisy score."""
     total = 0.0
     rows = 0.0
     for place in range(start, start + n_bins):
@@ -277,7 +281,7 @@ def _best_cut(
 
 @inner
 def _move(bins: NDArray, columns: NDArray, cuts: NDArray, node: NDArray, first: int) -> None:
-    """Send rows of a level to their children."""
+    """Move the rows of a level to the children of their nodes."""
     for row in range(node.shape[0]):
         at = node[row]
         if at >= first and columns[at] >= 0:
@@ -286,7 +290,7 @@ def _move(bins: NDArray, columns: NDArray, cuts: NDArray, node: NDArray, first: 
 
 @inner
 def _fill(targets: NDArray, inverse: NDArray, node: NDArray, value: NDArray) -> None:
-    """Solve the leaves of a tree, and update the odds of all rows."""
+    """Compute the values of a tree's leaves, and update the odds of all rows."""
     slopes = unset(N_NODES)
     bends = unset(N_NODES)
     factors = unset(N_NODES)

@@ -1,18 +1,18 @@
 """Calibration turns the log-odds of bags into probabilities and decisions.
 
-If a bag keeps a share b1 of the outliers and b0 of the inliers, log(b0 / b1) corrects its log-odds.
-Calibration instead fits slope and intercept to out-of-bag log-odds, see
-:func:`boreod.ensemble.members.fit_line`. Both keep the ranking. Thresholds come from out-of-bag
-scores, so no test labels are involved:
+If a bag holds a share b1 of the outliers and a share b0 of the inliers, adding log(b0 / b1)
+corrects its log-odds. Calibration instead fits a slope and an intercept to out-of-bag log-odds, see
+:func:`boreod.ensemble.members.fit_line`. Both methods preserve the ranking. Thresholds are chosen
+by out-of-bag probabilities, so they need no test labels:
 
 =====================  =====================================================================
 spelling               an alert is raised for
 =====================  =====================================================================
-``0.5``                probabilities above this
-``"alerts:20"``        as many rows as would give 20 alerts in a table like the training one
-``"alerts:20/5000"``   as many rows as would give 20 alerts in 5000 rows like the training ones
+``0.5``                all rows whose probability is above this number
+``"alerts:20"``        about 20 rows of a table like the training table
+``"alerts:20/5000"``   about 20 of 5000 rows like the training rows
 ``"fpr:0.01"``         at most this share of the inliers
-``"precision:0.8"``    as many rows as possible while this share of the alerts are outliers
+``"precision:0.8"``    as many rows as possible, at least this share of them outliers
 =====================  =====================================================================
 """
 
@@ -32,20 +32,20 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED, is_number
 
 @dataclass(frozen=True)
 class Correction:
-    """A line through log-odds."""
+    """A linear map of log-odds."""
 
     shift: float
     slope: float = 1.0
 
     def apply(self, log_odds: NDArray) -> NDArray:
         """Return corrected log-odds."""
-        # Fast path for one row: plain numbers take a fifth of the time.
+        # Fast path for one row: Python numbers take a fifth of the time of arrays.
         if len(log_odds) == 1:
             return np.array([self.slope * float(log_odds[0]) + self.shift])
         return self.slope * log_odds + self.shift
 
     def secants(self, start: float, ends: NDArray) -> NDArray | float:
-        """Return the change of corrected log-odds per change of log-odds, from ``start`` on."""
+        """Return the change of corrected log-odds divided by the change of log-odds."""
         return self.slope
 
 
@@ -67,12 +67,12 @@ def _special() -> Any:
 
 
 def count_as_inliers(labels: NDArray) -> NDArray:
-    """Return labels with unlabelled rows as inliers."""
+    """Return labels in which unlabelled rows are inliers."""
     return np.where(labels == UNLABELLED, INLIER, labels)
 
 
 def warn_of_many_outliers(codes: NDArray, shares: Shares, assume: bool) -> None:
-    """Warn if more rows are outliers than inliers, which may include unlabelled rows."""
+    """Warn if there are more outliers than inliers; if ``assume``, unlabelled rows are inliers."""
     n_outliers = int((codes == OUTLIER).sum())
     others = (codes == INLIER) | (assume & (codes == UNLABELLED))
     n_others = round(float(shares.weigh(codes)[others].sum()))
@@ -88,7 +88,7 @@ def warn_of_many_outliers(codes: NDArray, shares: Shares, assume: bool) -> None:
 
 
 def warn_without_score(log_odds: NDArray) -> None:
-    """Warn of labelled rows without an out-of-bag score."""
+    """Warn of labelled rows that have no out-of-bag probability."""
     missing = int(np.isnan(log_odds).sum())
     if missing:
         warnings.warn(
@@ -104,10 +104,10 @@ def warn_without_score(log_odds: NDArray) -> None:
 class TrainingSummary:
     """Numbers of training rows, and the quality of their out-of-bag ranking.
 
-    ``judged`` counts the labelled rows with an out-of-bag probability. AUC and average precision
-    are None if all of these are of one class. ``table_rows`` is the size of the table that the rows
-    were drawn from, ``assumed`` tells whether unlabelled rows counted as inliers, and ``left_out``
-    the number of suspicious rows that no bag held.
+    ``judged`` is the number of labelled rows with an out-of-bag probability. ``auc`` and
+    ``average_precision`` are None if all of these rows belong to one class. ``table_rows`` is the
+    number of rows of the table from which the rows were drawn. ``assumed`` says whether unlabelled
+    rows count as inliers. ``left_out`` is the number of suspicious rows that no bag holds.
     """
 
     rows: int
@@ -126,16 +126,16 @@ class TrainingSummary:
 
 @dataclass(frozen=True)
 class OutOfBag:
-    """Training rows as judged by the bags that did not hold them.
+    """The out-of-bag probabilities of the training rows.
 
     Attributes
     ----------
     probabilities
-        Out-of-bag probabilities, NaN for a row that every bag holds.
+        Out-of-bag probabilities; NaN for a row that every bag holds.
     labels
         1 for outliers, 0 for inliers, -1 for unlabelled rows.
     shares
-        The part of a larger table that the rows are.
+        The shares of a larger table that the rows represent.
     assumed
         Whether unlabelled rows count as inliers.
     left_out
@@ -154,7 +154,7 @@ class OutOfBag:
         return count_as_inliers(self.labels) if self.assumed else self.labels
 
     def judged(self) -> tuple[NDArray, NDArray]:
-        """Return which labelled rows with a probability are outliers, and their probabilities."""
+        """Return a mask of outliers and the probabilities, for labelled rows with a probability."""
         judged = self._judged
         return self.codes[judged] == OUTLIER, self.probabilities[judged]
 
@@ -186,9 +186,9 @@ class OutOfBag:
         )
 
     def choose_threshold(self, threshold: Any, always: NDArray | None = None) -> float:
-        """Return the probability that a threshold stands for, see :func:`choose_threshold`.
+        """Return the threshold as a probability, see the function :func:`choose_threshold`.
 
-        None means 0.5 or, without any label, one alert in a hundred rows.
+        None means 0.5, or without any label one alert in a hundred rows.
         """
         unlabelled = bool((self.labels == UNLABELLED).all())
         if threshold is None:
@@ -209,10 +209,11 @@ def choose_threshold(
     weights: NDArray | None = None,
     always: NDArray | None = None,
 ) -> float:
-    """Return the threshold for out-of-bag probabilities of the training rows.
+    """Return the threshold as a probability, given out-of-bag probabilities of training rows.
 
-    ``weights`` are the numbers of rows of a larger table that the rows stand for. Rows marked by
-    ``always`` are alerts at any probability, and count among alerts and false positives.
+    ``weights`` holds, for each row, the number of rows of a larger table that the row represents.
+    Rows in the mask ``always`` are alerts at any probability, so they count as alerts and, if they
+    are inliers, as false positives.
 
     Examples
     --------
@@ -247,7 +248,7 @@ def choose_threshold(
     if kind == "precision":
         return _for_precision(number, ranked, codes[used] == 1, weights)
     wanted = int(number) if rows is None else number / rows * total
-    # Less than half a row cannot be measured; then no training row is above the threshold.
+    # Less than half a row cannot be measured, so no training row is above the threshold.
     if rows is not None and wanted < 0.5 * float(weights.min()):
         warnings.warn(
             f"{number / rows:.2g} of the rows are to be alerts, less than one of the "
@@ -261,7 +262,7 @@ def choose_threshold(
 
 
 def read_threshold(spelling: Any) -> tuple[str, float, float | None]:
-    """Return kind and number of a threshold, and the number of rows that alerts refer to.
+    """Return the kind of a threshold, its number, and the number of rows to which alerts refer.
 
     Examples
     --------
@@ -293,7 +294,7 @@ def read_threshold(spelling: Any) -> tuple[str, float, float | None]:
 
 
 def check_alerts(spelling: Any, n_rows: int) -> None:
-    """Refuse a threshold that asks for more alerts than a table has rows."""
+    """Raise if a threshold asks for more alerts than a table has rows."""
     if spelling is None:
         return
     kind, number, rows = read_threshold(spelling)
@@ -306,7 +307,7 @@ def check_alerts(spelling: Any, n_rows: int) -> None:
 
 
 def _for_alerts(wanted: float, ranked: NDArray, weights: NDArray) -> float:
-    """Return a threshold with rows of about this weight above it."""
+    """Return a threshold such that the rows above it have about the wanted total weight."""
     alerts = np.cumsum(weights)
     count = int(np.searchsorted(alerts, wanted)) + 1
     if 1 < count <= len(alerts) and alerts[count - 1] - wanted > wanted - alerts[count - 2]:
@@ -315,7 +316,7 @@ def _for_alerts(wanted: float, ranked: NDArray, weights: NDArray) -> float:
 
 
 def _for_false_positives(share: float, ranked: NDArray, weights: NDArray) -> float:
-    """Return the lowest threshold with at most this share of the inliers' weight above it."""
+    """Return the lowest threshold that at most a share of the inliers exceeds, by weight."""
     allowed = int(share * len(ranked))
     if weights.min() < weights.max():
         above = np.cumsum(weights)
@@ -324,7 +325,7 @@ def _for_false_positives(share: float, ranked: NDArray, weights: NDArray) -> flo
 
 
 def _for_precision(wanted: float, ranked: NDArray, outliers: NDArray, weights: NDArray) -> float:
-    """Return the lowest threshold at which enough of the alerts are outliers."""
+    """Return the lowest threshold whose alerts have at least the wanted precision."""
     precision = np.cumsum(weights * outliers) / np.cumsum(weights)
     last_of_tie = np.append(ranked[1:] < ranked[:-1], True)
     good = np.flatnonzero(last_of_tie & (precision >= wanted))
@@ -338,13 +339,13 @@ def _for_precision(wanted: float, ranked: NDArray, outliers: NDArray, weights: N
 
 
 def _below(ranked: NDArray, count: int) -> float:
-    """Return a threshold with ``count`` of the descending scores above it, ties permitting."""
+    """Return a threshold below the first ``count`` descending scores, as far as ties allow."""
     if count >= len(ranked):
         return 0.0
     last = ranked[count - 1]
     if ranked[count] < last:
         return float(0.5 * (last + ranked[count]))
-    # Take all rows of a tie or none, whichever is closer, but never raise no alert at all.
+    # Take all rows of a tie or none, whichever is closer to `count`, but at least one row.
     above = int((ranked > last).sum())
     through = int((ranked >= last).sum())
     takes_none = above > 0 and count - above <= through - count

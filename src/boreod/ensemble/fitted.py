@@ -1,7 +1,7 @@
-"""A fitted detector without its training, which computes log-odds, reasons and novelty.
+"""A fitted detector without its training data; it computes log-odds, explanations and novelty.
 
-Model files hold such a detector, and other processes receive it. It reads float64 rows that have
-been checked. Nothing here needs scikit-learn.
+Model files store this detector, and other processes receive it. It reads float64 rows that have
+been checked. This module does not need scikit-learn.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Scaler
 
-# The columns of at most this many rows are in memory together.
+# The largest number of rows whose columns are in memory at the same time.
 MAX_ROWS_AT_ONCE = 65_536
 
 
@@ -32,7 +32,7 @@ class Explanation:
 
     # Names of columns, or of groups of columns.
     columns: list[str]
-    # Each row adds up to ``log_odds - base``.
+    # Contributions, (rows, columns); those of a row add up to ``log_odds - base``.
     contributions: NDArray = field(repr=False)
     # Log-odds of the base row.
     base: float
@@ -40,7 +40,7 @@ class Explanation:
     log_odds: NDArray = field(repr=False)
 
     def top(self, number: int = 5) -> list[list[tuple[str, float]]]:
-        """Return the columns that moved each row most, with their contributions."""
+        """Return, for each row, the columns with the largest contributions, by absolute value."""
         order = np.argsort(-np.abs(self.contributions), axis=1, kind="stable")[:, :number]
         return [
             [(self.columns[place], float(row[place])) for place in places]
@@ -48,7 +48,7 @@ class Explanation:
         ]
 
     def grouped(self, families: dict[str, str]) -> "Explanation":
-        """Return sums over groups of columns; a column without a family stays alone."""
+        """Return contributions summed by family; a column without a family is its own group."""
         alone = {name for name in self.columns if name not in families}
         labels = {f: f"{f} scores" if f in alone else f for f in families.values()}
         groups = [labels[families[n]] if n in families else n for n in self.columns]
@@ -60,7 +60,7 @@ class Explanation:
 
 
 class Assessment(NamedTuple):
-    """Log-odds and, if wanted, the results of ``novelty`` and ``explain(grouped=True)``."""
+    """Log-odds and, if requested, the results of ``novelty`` and ``explain(grouped=True)``."""
 
     log_odds: NDArray
     novelty: Novelty | None
@@ -74,13 +74,13 @@ class Fitted:
     Attributes
     ----------
     input_scaler
-        Scales the raw columns before neighbors are searched.
+        Scales the raw columns before neighbors are searched. None leaves them unchanged.
     columns, scaler
         The columns in use, and their scaling.
     members
-        Heads and their weights.
+        The heads and their weights.
     base
-        Features of the mean inlier, the baseline of explanations.
+        Features of the mean inlier, which is the base row of explanations.
     correction
         The map from log-odds in bags to log-odds in the table.
     classes
@@ -100,11 +100,11 @@ class Fitted:
 
     @property
     def searches(self) -> bool:
-        """Whether neighbors are searched; a model of raw columns only needs no search."""
+        """Whether predictions search neighbors; a model with only raw columns does not."""
         return bool(self.columns.views)
 
     def scale_input(self, rows: NDArray) -> NDArray:
-        """Scale raw columns by the training range; rows far outside stay finite."""
+        """Scale raw columns by their training range; values far outside stay finite."""
         return rows if self.input_scaler is None else self.input_scaler.transform(rows)
 
     def represent(self, rows: NDArray, engine: Engine) -> NDArray:
@@ -112,12 +112,15 @@ class Fitted:
         return self._represent(self.scale_input(rows), engine, isolate=False)[0]
 
     def log_odds(self, rows: NDArray, engine: Engine, corrected: bool = True) -> NDArray:
-        """Return one log-odds per row; if not ``corrected``, the log-odds of the bags."""
+        """Return one log-odds per row: of the table if ``corrected``, otherwise of the bags."""
         odds = self._score(self.scale_input(rows), engine, isolate=False)[0]
         return self.correction.apply(odds) if corrected else odds
 
     def explain(self, rows: NDArray, engine: Engine, grouped: bool = False) -> Explanation:
-        """Return what each column added to each row's log-odds; scores by family if grouped."""
+        """Return the contribution of each column to each row's log-odds.
+
+        If ``grouped``, the contributions of scores are summed by family.
+        """
         return self._explain(self.represent(rows, engine), grouped)
 
     def novelty(self, rows: NDArray, engine: Engine) -> Novelty:
@@ -128,7 +131,7 @@ class Fitted:
     def assess(
         self, rows: NDArray, engine: Engine, explain: bool = False, novelty: bool = True
     ) -> Assessment:
-        """Return log-odds, novelty and reasons of rows from a single search of neighbors."""
+        """Return log-odds and, if requested, novelty and explanation, with one neighbor search."""
         points = self.scale_input(rows)
         explanation = None
         if explain:
@@ -144,9 +147,9 @@ class Fitted:
     def _score(
         self, points: NDArray, engine: Engine, isolate: bool
     ) -> tuple[NDArray, NDArray | None]:
-        """Return log-odds of bags, and isolation if wanted.
+        """Return log-odds of bags and, if ``isolate``, the isolation of rows.
 
-        Large tables are scored in parts, and copies of a row only once.
+        Large tables are scored in parts. Their copies are scored only once.
         """
         if len(points) <= MAX_ROWS_AT_ONCE:
             table, isolation = self._represent(points, engine, isolate)
@@ -163,7 +166,7 @@ class Fitted:
     def _represent(
         self, points: NDArray, engine: Engine, isolate: bool
     ) -> tuple[NDArray, NDArray | None]:
-        """Return scaled columns and, if wanted, the distance to the 10th reference row."""
+        """Return scaled columns and, if ``isolate``, the distance to the 10th reference row."""
         table, isolation = self.columns.compute_and_isolate(points, engine, isolate)
         return self.scaler.transform(table), isolation
 
@@ -183,7 +186,7 @@ class Fitted:
         return result.grouped(self.columns.families) if grouped else result
 
     def _by_column(self, by_feature: NDArray) -> NDArray:
-        """Add up the contributions of each column over its scalings."""
+        """Add up the contributions of the features of each column, which are its scalings."""
         n_columns = len(self.columns.names)
         result = np.ascontiguousarray(by_feature[:, :n_columns])
         sources = self.scaler.sources(n_columns)
@@ -203,5 +206,5 @@ class Fitted:
 
     @property
     def tree_counts(self) -> dict[str, int]:
-        """Numbers of trees of the tree heads, by kind."""
+        """Total numbers of trees of the tree heads, by kind."""
         return {kind: head.trees.n_trees for kind, head in self.tree_heads.items()}

@@ -1,22 +1,23 @@
 """Heads: the models that are fitted to every bag, and the average of the bags.
 
-The logistic head is the paper's; any classifier with probabilities can take its place. Extremely
+The logistic head is that of the paper. A classifier of another library can replace it. Extremely
 randomized trees (Geurts, Ernst, Wehenkel, 2006) split at random places, which suits bags with few
-outliers. Boosted trees, see :mod:`boreod.ensemble.boosting`, find interactions where there are more
-outliers. A head returns log-odds with one column per bag, or one number per row, the log-odds of
-the bags' mean probability.
+outliers. Boosted trees, see :mod:`boreod.ensemble.boosting`, find interactions if there are more
+outliers. A head returns log-odds with one column per bag. It can also combine the bags and return
+one number per row: the log-odds of the mean probability over bags.
 
-Explanations need the contributions of columns. The bags' log-odds s_b of a logistic head are linear
-in the columns; the log-odds of their mean probability are not. But a difference of logarithms is a
-difference divided by the logarithmic mean L. Let p be the mean of p_b over B bags. From a base row
-(the mean inlier of the bags) to a row (with primes),
+Explanations need the contributions of columns. The log-odds s_b of one bag's logistic regression
+are linear in the columns, but the log-odds of the mean probability are not. However, a difference
+of logarithms equals the difference of the numbers divided by their logarithmic mean L. Let p be the
+mean of p_b over B bags for a base row, which is the mean inlier of the bags. For another row, whose
+symbols have primes,
 
     log-odds(p') - log-odds(p) = sum over bags of w_b (s_b' - s_b),
     w_b = (p_b' - p_b) / (s_b' - s_b) (1 / L(p, p') + 1 / L(1 - p, 1 - p')) / B
 
-This is exact. A column's contribution is its share of the right-hand side. For one bag it is
-coefficient times value minus base. The decomposition is the one of Ang: The LMDI approach to
-decomposition analysis. Energy Policy 33(7), 2005.
+This is exact. The contribution of a column is its part of the right-hand side. With a single bag,
+it is the coefficient times (value - value of the base row). The decomposition is that of Ang: The
+LMDI approach to decomposition analysis. Energy Policy 33(7), 2005.
 """
 
 import warnings
@@ -39,14 +40,14 @@ from boreod.validation import INLIER, OUTLIER
 
 PENALTY = 1e-6
 PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
-# Smaller sums of probabilities are computed as logarithms.
+# Sums of probabilities below this value are computed as logarithms.
 ALMOST_ZERO = 1e-290
-# An empty mask means that every bag is used.
+# The mask that means that every bag is used.
 EVERY_BAG = np.empty((0, 0), bool)
 # Probabilities of trees can be exactly 0 or 1, but log-odds must be finite.
 MIN_PROBABILITY = 1e-12
-# A leaf that holds only outliers would have infinite log-odds. This weight is therefore added to
-# every leaf, half of it for each class; the mean weight of a row is 1.
+# This weight is added to every leaf, half of it to each class, because a leaf with only outliers
+# would have infinite log-odds. The mean weight of a row is 1.
 SMOOTHING = 0.05
 
 
@@ -62,9 +63,9 @@ class Head:
         return combine(self.log_odds(table), use)
 
     def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
-        """Return what each feature adds to the log-odds of rows, compared with the base row.
+        """Return the contribution of each feature to the change of log-odds from the base row.
 
-        ``change`` is the sum of these contributions, if it is known.
+        ``change`` is the sum of the contributions of each row, or None if it is unknown.
         """
         raise TypeError(
             "Exact contributions exist for boreod's own heads only. Use a permutation "
@@ -76,8 +77,8 @@ class Head:
 class LogisticHead(Head):
     """One logistic regression per bag.
 
-    ``coefficients`` are those of scaled columns, (bags, columns); ``gradients`` are the largest
-    components of the final gradient of each bag.
+    ``coefficients`` refer to scaled columns, (bags, columns). ``gradients`` holds the largest
+    component of each bag's final gradient.
     """
 
     coefficients: NDArray
@@ -89,7 +90,7 @@ class LogisticHead(Head):
     def fit(
         cls, table: NDArray, bags: Bags, penalty: float, engine: Engine, fit_intercept: bool = True
     ) -> "LogisticHead":
-        """Solve all bags."""
+        """Fit a logistic regression to every bag."""
         targets = bags.targets
         weights = bags.weights
 
@@ -115,14 +116,14 @@ class LogisticHead(Head):
         return add_up(np.ascontiguousarray(table), self._by_column, self.intercepts)
 
     def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
-        """Return contributions that add up to ``change`` for every row."""
+        """Return contributions whose sum for each row is ``change``."""
         if change is None:
             change = self.combined(table) - self.combined(base[np.newaxis])
         steps = table - base
         start = base @ self.coefficients.T + self.intercepts
         weights = weigh_bags(start, steps @ self.coefficients.T)
         result = steps * (weights @ self.coefficients)
-        # Rounding errors are shared in proportion.
+        # Distribute the rounding error in proportion to the contributions.
         missing = change - result.sum(axis=1)
         size = np.abs(result).sum(axis=1)
         share = np.divide(missing, size, out=np.zeros_like(missing), where=size > 0)
@@ -144,7 +145,7 @@ class LogisticHead(Head):
 
 @dataclass(frozen=True, eq=False)
 class ClassifierHead(Head):
-    """Any classifier with ``predict_proba``, with one copy per bag."""
+    """A classifier of another library with ``predict_proba``; one copy is fitted to every bag."""
 
     models: list[Any]
 
@@ -152,7 +153,7 @@ class ClassifierHead(Head):
     def fit(
         cls, table: NDArray, bags: Bags, estimator: Any, seed: int, engine: Engine
     ) -> "ClassifierHead":
-        """Fit a copy to every bag."""
+        """Fit a copy of the classifier to every bag."""
         seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
         targets = bags.targets.astype(np.int64)
         weights = bags.weights
@@ -176,7 +177,7 @@ class ClassifierHead(Head):
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
-        # Trees compute in float32, so values must stay within its range.
+        # Trees of other libraries compute in float32, so values must be within its range.
         table = np.clip(table, -1e30, 1e30)
         found = np.column_stack([model.predict_proba(table)[:, 1] for model in self.models])
         if np.isnan(found).any():
@@ -190,9 +191,10 @@ class ClassifierHead(Head):
 
 @dataclass(frozen=True, eq=False)
 class TreeHead(Head):
-    """Trees, the same number for every bag.
+    """The same number of trees for every bag.
 
-    Leaves of ``boosted`` trees add up to log-odds; otherwise their mean is a probability.
+    If ``boosted`` is true, the leaf values of a bag's trees add up to log-odds. Otherwise, their
+    mean is a probability.
     """
 
     trees: Trees
@@ -227,14 +229,14 @@ class TreeHead(Head):
         return self._odds_of(self.trees.add_up(table, self.n_bags))
 
     def combined(self, table: NDArray, use: NDArray | None = None) -> NDArray:
-        """Return one log-odds per row, from the mean over bags of their probabilities.
+        """Return one log-odds per row: those of the mean probability over bags.
 
-        The log-odds of boosted trees are averaged, so that a single bag with large log-odds does
-        not decide alone.
+        For boosted trees, return the mean of the bags' log-odds instead, so that a single bag with
+        large log-odds does not dominate.
         """
         sums = self.trees.add_up(table, self.n_bags)
         if use is None:
-            # For one row NumPy's ``mean`` takes several times as long.
+            # For one row, ``ndarray.mean`` takes several times as long.
             return self._odds_of(np.add.reduce(sums, axis=1) / self.n_bags)
         counts = use.sum(axis=1)
         totals = sums.sum(axis=1, where=use) if self.boosted else (sums * use).sum(axis=1)
@@ -242,14 +244,14 @@ class TreeHead(Head):
         return self._odds_of(np.divide(totals, counts, out=mean, where=counts > 0))
 
     def _odds_of(self, sums: NDArray) -> NDArray:
-        """Return the log-odds that sums over the trees of a bag stand for."""
+        """Return log-odds, given the sums of leaf values over the trees of a bag."""
         if self.boosted:
             return sums
         probabilities = sums / self.n_trees
         return np.log(probabilities) - np.log1p(-probabilities)
 
     def keep(self, n_trees: int) -> "TreeHead":
-        """Return the head with the first trees of every bag, equal to a fit of ``n_trees``."""
+        """Return the head with the first trees of every bag, as a fit of ``n_trees`` would."""
         if n_trees == self.n_trees:
             return self
         return replace(self, trees=self.trees.keep_per_group(self.n_bags, n_trees))
@@ -262,10 +264,10 @@ class TreeHead(Head):
         return replace(self, trees=trees, n_bags=n_bags)
 
     def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
-        """Return contributions of features to the change of log-odds from the base row.
+        """Return the contribution of each feature to the change of log-odds from the base row.
 
-        Where leaves are probabilities, each bag's contributions are multiplied by the change of its
-        log-odds per change of its probability.
+        If leaves are probabilities, the contributions of each bag are multiplied by the change of
+        its log-odds divided by the change of its probability.
         """
         slopes = np.full((len(table), self.n_bags), 1.0 / self.n_bags)
         if not self.boosted:
@@ -275,7 +277,7 @@ class TreeHead(Head):
             changes = self._odds_of(sums) - odds_of_start
             way = (sums - start) / self.n_trees
             p = start / self.n_trees
-            # This is the limit for a change of zero.
+            # The limit of the ratio for a change of 0.
             ratio = np.broadcast_to(1.0 / (p * (1.0 - p)), way.shape).copy()
             np.divide(changes, way, out=ratio, where=np.abs(way) > 1e-12)
             slopes = weigh_bags(odds_of_start[0], changes) * ratio / self.n_trees
@@ -289,11 +291,11 @@ def _grow_random(
     from sklearn import config_context
     from sklearn.tree import ExtraTreeRegressor
 
-    # For targets of 0 and 1 the variance is half of Gini's impurity. So regression trees have the
-    # same splits as classification trees, and take half the time.
+    # For targets of 0 and 1, the variance is half of the Gini impurity. So regression trees have
+    # the same splits as classification trees, and fitting them takes half the time.
     grown = []
     seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=n_trees).tolist()
-    # Hundreds of small fits need no checks by scikit-learn, because the input is known.
+    # Skip scikit-learn's checks in these hundreds of small fits, because the input is valid.
     with config_context(assume_finite=True, skip_parameter_validation=True):
         for tree_seed in seeds:
             model = ExtraTreeRegressor(max_features="sqrt", random_state=tree_seed)
@@ -307,7 +309,7 @@ def _grow_random(
 def combine(log_odds: NDArray, use: NDArray | None = None) -> NDArray:
     """Return the log-odds of the mean probability over bags, one per row.
 
-    ``use`` (rows, bags) says which bags count for a row; rows without a bag get NaN.
+    ``use`` is a mask (rows, bags) of the bags that count for a row. Rows without a bag get NaN.
     """
     mask = EVERY_BAG if use is None else np.ascontiguousarray(use)
     return _odds_of_means(np.ascontiguousarray(log_odds), mask)
@@ -326,8 +328,9 @@ def _odds_of_means(log_odds: NDArray, use: NDArray) -> NDArray:
 def _odds_of_mean(log_odds: NDArray, use: NDArray, row: int) -> float:
     """Return the log-odds of the mean probability of one row.
 
-    With p and q the sums of the probabilities of both classes, log(p / q) = log(1 + (p - q) / q).
-    The difference is added up by itself, so it is right to 1e-16 where both sums are nearly equal.
+    If p and q are the sums of the probabilities of the two classes, log(p / q) equals
+    log(1 + (p - q) / q). The difference p - q is summed separately, so it is exact to 1e-16 even if
+    p and q are nearly equal.
     """
     outlier = 0.0
     inlier = 0.0
@@ -356,7 +359,7 @@ def _odds_of_mean(log_odds: NDArray, use: NDArray, row: int) -> float:
 
 @inner
 def _log_of_sum(log_odds: NDArray, use: NDArray, row: int, side: float) -> float:
-    """Return the logarithm of a sum of probabilities of one class that may underflow."""
+    """Return the logarithm of the sum of one class's probabilities, which may underflow."""
     highest = -np.inf
     total = 0.0
     for bag in range(log_odds.shape[1]):
@@ -375,34 +378,37 @@ def _log_probability(odds: float) -> float:
 
 
 def weigh_bags(start: NDArray, way: NDArray) -> NDArray:
-    """Return the weight of each bag's change in log-odds, by logarithms against underflow."""
+    """Return the weights w_b of the bags, computed with logarithms to avoid underflow.
+
+    ``start`` holds the log-odds s_b of the base row, and ``way`` the differences s_b' - s_b.
+    """
     low = np.minimum(start, start + way)
     high = np.maximum(start, start + way)
-    # This is the logarithm of (sigma(high) - sigma(low)) / (high - low).
+    # The logarithm of (sigma(high) - sigma(low)) / (high - low).
     slope = _log_sigmoid(high) + _log_sigmoid(-low) + _log_of_shrinking(np.abs(way))
     weights = np.zeros_like(slope)
     for side in (1.0, -1.0):
         first = _log_mean(_log_sigmoid(side * start[np.newaxis]))
         second = _log_mean(_log_sigmoid(side * (start + way)))
-        # This is the logarithm of the logarithmic mean (b - a) / (log b - log a).
+        # The logarithm of the logarithmic mean (b - a) / (log b - log a).
         middle = np.maximum(first, second) + _log_of_shrinking(np.abs(first - second))
         weights += np.exp(slope - middle[:, np.newaxis])
     return weights / way.shape[1]
 
 
 def _log_of_shrinking(size: NDArray) -> NDArray:
-    """Return log((1 - exp(-x)) / x), 0 at x = 0."""
+    """Return log((1 - exp(-x)) / x), or its limit 0 at x = 0."""
     safe = np.where(size > 0, size, 1.0)
     return np.where(size > 0, np.log(-np.expm1(-safe) / safe), 0.0)
 
 
 def _log_sigmoid(log_odds: NDArray) -> NDArray:
-    """Return the logarithm of the probability that log-odds stand for."""
+    """Return the logarithm of the probability, given its log-odds."""
     return -np.logaddexp(0.0, -log_odds)
 
 
 def _log_mean(logs: NDArray) -> NDArray:
-    """Return the logarithm of the mean over bags of numbers given by their logarithms."""
+    """Return the logarithm of the mean over bags, given the logarithms of the numbers."""
     highest = logs.max(axis=1)
     return highest + np.log(np.exp(logs - highest[:, np.newaxis]).mean(axis=1))
 
@@ -410,7 +416,7 @@ def _log_mean(logs: NDArray) -> NDArray:
 def choose_penalty(
     table: NDArray, bags: Bags, codes: NDArray, engine: Engine, fit_intercept: bool = True
 ) -> LogisticHead:
-    """Return the head with the lowest out-of-bag log-loss; both classes have the same weight."""
+    """Return the logistic head with the lowest out-of-bag log-loss; classes have equal weight."""
     labelled = np.flatnonzero(codes >= 0)
     use = ~bags.holds[labelled]
     heads = [LogisticHead.fit(table, bags, p, engine, fit_intercept) for p in PENALTIES]

@@ -1,17 +1,17 @@
-"""Logistic regression for many small problems, run to the optimum.
+"""Logistic regression for many small problems, each solved to the optimum.
 
-For every bag, this is minimized over standardized columns and an intercept:
+For every bag, the following objective is minimized, on standardized columns:
 
     mean of w log(1 + exp(-s f)) + penalty / 2 |beta|^2,  f = beta' phi + intercept, s = +1 or -1
 
-The weights w of rows are 1 in balanced bags. Without an intercept, as the paper prints its Equation
-3, columns are not centered: they are divided by the root of their mean square.
+The weights w of rows are 1 in balanced bags. Without an intercept, as in the paper's Equation 3,
+columns are not centered, but only divided by the root of their mean square.
 
-Bags are small and often separable; without a penalty their optimum is at infinity. A tiny penalty
-makes every problem well posed. Newton's method is used, because slower methods do not reach such
-optima. It solves for coefficients if a bag has more rows than columns, and otherwise for one
-multiplier per row. The intercept is a column of ones and takes part in the penalty; it is a column
-of zeros if there is none.
+Bags are small and often separable. Without a penalty, the optimum of a separable bag is at
+infinity. A tiny penalty makes every problem well posed, but slower methods than Newton's do not
+reach the optimum. Newton's method solves for the coefficients if a bag has at least as many rows as
+coefficients, and otherwise for one multiplier per row. The intercept is the coefficient of a column
+of ones, and it is penalized too. Without an intercept, this column is all zeros.
 """
 
 import numpy as np
@@ -28,13 +28,13 @@ from boreod.compiled import (
 )
 
 MAX_STEPS = 200
-# A gradient of a mean over rows counts as zero if it is at most this large.
+# The gradient of the objective counts as zero if its largest component is at most this.
 SMALL_GRADIENT = 1e-8
-# Steps end when the gradient is at most this large, unless rounding ends them before.
+# Newton steps continue until the gradient is at most this, unless rounding prevents progress.
 VANISHING_GRADIENT = 1e-10
-# An old Hessian is used again if it needs at most this many more steps.
+# A Hessian is reused if at most this many more steps are expected.
 MAX_OLD_STEPS = 6.0
-# The products of at most this many rows are computed together.
+# Number of lines of the Hessian that are computed together.
 BLOCK = 32
 
 
@@ -45,9 +45,9 @@ def fit_logistic(
     weights: NDArray,
     fit_intercept: bool = True,
 ) -> tuple[NDArray, float]:
-    """Return the coefficients of one problem, and the largest component of the gradient left.
+    """Return the coefficients of one problem, and the largest component of the final gradient.
 
-    Coefficients begin with the intercept, which is 0 if none is fitted.
+    The first coefficient is the intercept, which is 0 if ``fit_intercept`` is false.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def fit_standardized(
     weights: NDArray,
     fit_intercept: bool = True,
 ) -> tuple[NDArray, float]:
-    """Solve one problem on standardized columns; coefficients are for the original columns.
+    """Solve one problem on standardized columns; return coefficients of the original columns.
 
-    Beside an intercept, a column that is constant within the bag gets the coefficient 0.
+    If there is an intercept, a column that is constant within the bag gets the coefficient 0.
     """
     center, inverse = standardization(columns, fit_intercept)
     standard = (columns - center) * inverse
@@ -84,9 +84,9 @@ def fit_standardized(
 
 
 def standardization(columns: NDArray, centered: bool = True) -> tuple[NDArray, NDArray]:
-    """Return center and inverse deviation of columns; the inverse is 0 for constant ones.
+    """Return the center and the inverse deviation of columns; the latter is 0 if constant.
 
-    If columns are not centered, the center is 0, and only columns of zeros have the inverse 0.
+    If ``centered`` is false, the center is 0, and the inverse is 0 only for columns of zeros.
     """
     center = columns.mean(axis=0) * centered
     spread = np.sqrt(((columns - center) ** 2).mean(axis=0))
@@ -98,14 +98,17 @@ def standardization(columns: NDArray, centered: bool = True) -> tuple[NDArray, N
 def _minimize(
     design: NDArray, signs: NDArray, weights: NDArray, penalty: float, start: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Return coefficients and gradient of one problem."""
+    """Return the coefficients and the gradient of one problem."""
     beta, gradient, _ = descend(design, gram_of(design), signs, weights, penalty, start)
     return beta, gradient
 
 
 @inner
 def gram_of(design: NDArray) -> NDArray:
-    """Return the Gram matrix of the data rows, or an empty one if coefficients are not more."""
+    """Return the Gram matrix of the rows if there are more coefficients than rows.
+
+    Otherwise, return an empty matrix.
+    """
     d, n = design.shape
     size = n if n < d else 0
     gram = unset((size, size))
@@ -118,12 +121,12 @@ def gram_of(design: NDArray) -> NDArray:
 def descend(
     design: NDArray, gram: NDArray, signs: NDArray, weights: NDArray, penalty: float, start: NDArray
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Take Newton steps until the gradient vanishes; shorten steps that would lead upwards.
+    """Take Newton steps until the gradient vanishes; shorten steps that raise the objective.
 
-    ``design`` has a row for every coefficient, so that a slice selects coefficients. A Hessian
-    takes much longer than a gradient. So the old Hessian is used again while the gradient falls
-    fast enough to need only a few more steps. Return coefficients, gradient, and weighted
-    residuals: weight * (target - probability).
+    ``design`` has one line per coefficient, so that a slice selects coefficients. Computing a
+    Hessian takes much longer than computing a gradient. So a Hessian is reused as long as the
+    gradient decreases fast enough that only a few more steps are needed. Return the coefficients,
+    the gradient, and the weighted residuals: weight * (target - probability).
     """
     n = design.shape[1]
     size = min(design.shape)
@@ -150,7 +153,7 @@ def descend(
             length = 1.0
             while not _objective(design, signs, weights, moved, ridge) < value:
                 length /= 2.0
-                # Rounding allows no further progress.
+                # Rounding prevents further progress.
                 if length < 1e-8:
                     return beta, gradient, residual
                 moved = beta - length * step
@@ -164,7 +167,7 @@ def descend(
 
 @inner
 def _largest(values: NDArray) -> float:
-    """Return the largest absolute value, or NaN if there is any."""
+    """Return the largest absolute value, or NaN if there is a NaN."""
     largest = 0.0
     for value in values:
         if not abs(value) <= largest:
@@ -217,10 +220,11 @@ def _make_factor(
     design: NDArray, gram: NDArray, residual: NDArray, weights: NDArray, ridge: float,
     root: NDArray, factor: NDArray,
 ) -> float:  # fmt: skip
-    """Factorize the matrix of a Newton step, design W design' + ridge, in the smaller dimension.
+    """Factorize the matrix of a Newton step, in the smaller dimension; return the ridge used.
 
-    With one unknown per row, it is R gram R + ridge with R R = W. If rounding makes this fail, a
-    larger ridge gives a shorter step, which still leads down. Return the ridge used.
+    With one unknown per coefficient, the matrix is design W design' + ridge. With one unknown per
+    row, it is R gram R + ridge, where R R = W. If the factorization fails because of rounding, the
+    ridge is raised. The step is then shorter, but still a descent.
     """
     n = design.shape[1]
     more = ridge
@@ -244,7 +248,7 @@ def _make_factor(
 
 @inner
 def _fill_hessian(design: NDArray, root: NDArray, out: NDArray) -> None:
-    """Fill in design W design' below the diagonal."""
+    """Fill in the lower half of design W design'."""
     d, n = design.shape
     scaled = unset((d, n))
     for place in range(d):
@@ -258,7 +262,7 @@ def _fill_hessian(design: NDArray, root: NDArray, out: NDArray) -> None:
 def _solve(factor: NDArray, vector: NDArray) -> None:
     """Solve factor factor' x = vector in place, first for factor and then for factor'."""
     for row in range(vector.shape[0]):
-        # Four separate sums do not have to wait for each other.
+        # Four partial sums let the processor add in parallel.
         a, b, c, d = vector[row], 0.0, 0.0, 0.0
         whole = row - row % 4
         for place in range(0, whole, 4):
@@ -282,7 +286,8 @@ def _newton_step(
 ) -> NDArray:
     """Solve (design W design' + ridge) step = gradient.
 
-    With one unknown per row, by Woodbury: (g - design R (R gram R + ridge)^-1 R design' g) / ridge.
+    With one unknown per row, Woodbury's identity gives the step
+    (g - design R (R gram R + ridge)^-1 R design' g) / ridge.
     """
     d, n = design.shape
     step = gradient.copy()
@@ -304,9 +309,9 @@ def _newton_step(
 
 @compiled
 def add_up(table: NDArray, weights: NDArray, intercepts: NDArray) -> NDArray:
-    """Return ``table @ weights + intercepts``, always added in the order of the columns.
+    """Return ``table @ weights + intercepts``; terms are added in the order of the columns.
 
-    A matrix product of BLAS rounds differently for one row and for many; this one does not.
+    Unlike a BLAS product, the result for a row does not depend on the number of rows.
     """
     result = unset((table.shape[0], intercepts.shape[0]))
     for row in range(table.shape[0]):

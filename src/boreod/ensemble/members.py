@@ -1,26 +1,27 @@
-"""Members of a detector: several heads, the features that each reads, and their weighted mean.
+"""Members of a detector: its heads, the features that each head reads, and their weighted mean.
 
-Heads differ in scale: log-odds of trees are small, log-odds of a separable logistic regression are
-large. A line with a positive slope, learned out of bag, turns the output of each head into log-odds
-for classes of equal total weight. Unlike ranks, a line gives each row a score that depends on that
-row only, and it goes on beyond the largest training value.
+The outputs of heads differ in scale: log-odds of trees are small, and log-odds of a separable
+logistic regression are large. A *line* with a positive slope, learned out of bag, turns the output
+of each head into log-odds for classes of equal total weight. Unlike ranks, lines map each row
+independently of other rows, and they extend beyond the largest training value.
 
-Weights come from a logistic regression on the out-of-bag log-odds of heads. This is stacked
-generalization (Wolpert, 1992) with weights that are not negative (Breiman, Stacked regressions,
-1996). All rows have the same weight, so the regression must separate the few outliers from the
-highest of many inliers. Weights in proportion to the average precision of each head alone would not
+The *weights* of heads come from a logistic regression on their out-of-bag log-odds. This is stacked
+generalization (Wolpert, 1992) with nonnegative weights (Breiman, Stacked regressions, 1996). All
+rows have the same weight, so the regression must separate the few outliers from the highest of many
+inliers. A simpler rule, weights in proportion to the average precision of each head, would not
 notice that two heads agree.
 
-Few outliers say little about weights. A regression should have ten of them for every head (Peduzzi
-and others, 1996); with fewer, weights are in proportion to average precision. With more, a penalty
-holds weights near these, like a normal prior whose standard deviation is the mean weight. No head
-loses all of its weight.
+Few outliers say little about weights. A regression should have ten outliers for every head (Peduzzi
+and others, 1996). With fewer outliers, weights are in proportion to average precision. With more
+outliers, a penalty keeps the weights near these proportions, like a normal prior whose standard
+deviation is the mean weight. Every head keeps at least a tenth of its first weight.
 
-Weights learned from a row overrate its score. So out-of-bag rows are split into folds, and each
-fold is averaged with weights learned from the other folds. New rows use the weights of all folds.
+Weights that were learned from a row overrate the score of this row. So out-of-bag rows are split
+into folds, and the heads of each fold are averaged with weights learned from the other folds. New
+rows use weights learned from all rows.
 
 ==================  ===========================================================================
-kind                what is fitted to every bag, and the features that it reads
+kind                model that is fitted to every bag, and the features that it reads
 ==================  ===========================================================================
 ``logistic``        logistic regression, all features
 ``trees``           extremely randomized trees, raw columns
@@ -29,8 +30,8 @@ kind                what is fitted to every bag, and the features that it reads
 ``boosted+scores``  the same, raw columns and scores
 ==================  ===========================================================================
 
-A detector with one head uses it without line and weight. Without labels the members are a
-consensus of scores and trees that sharpen it, see :mod:`boreod.ensemble.assumptions`.
+A detector with a single head needs no line and no weight. Without labels, the members are a
+consensus of scores and trees that refine it, see :mod:`boreod.ensemble.assumptions`.
 """
 
 from collections.abc import Mapping
@@ -61,7 +62,7 @@ MAX_ROWS_PER_THREAD = 512
 MIN_SLOPE = 0.01
 FOLDS = 5
 MIN_OUTLIERS_PER_HEAD = 10
-# Weights are learned from at most this many inliers; more inliers change nothing.
+# The largest number of inliers from which weights are learned; more inliers hardly change weights.
 MOST_INLIERS = 50_000
 
 
@@ -83,13 +84,13 @@ class Member:
         return table if self.features is None else table.take(self.features, axis=1)
 
     def log_odds(self, table: NDArray, use: NDArray | None = None) -> NDArray:
-        """Return one log-odds per row, from the bags that ``use`` allows."""
+        """Return one log-odds per row; ``use`` is a mask (rows, bags) of the bags that count."""
         return self.line.apply(self.head.combined(self.read(table), use))
 
     def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
-        """Return what each feature adds to the log-odds of rows, compared with the base row.
+        """Return the contribution of each feature to the change of log-odds from the base row.
 
-        ``change`` is the sum of these contributions, if it is known.
+        ``change`` is the sum of the contributions of each row, or None if it is unknown.
         """
         start = self.read(base[np.newaxis])[0]
         result = np.zeros(table.shape)
@@ -98,12 +99,12 @@ class Member:
         return self.line.slope * result
 
 
-# A member, and its log-odds of all training rows.
+# A member, and its out-of-bag log-odds of all training rows.
 Judged = tuple[Member, NDArray]
 
 
 def average(members: list[Member], table: NDArray, engine: Engine | None = None) -> NDArray:
-    """Return the weighted mean of the members' log-odds; many rows are split among threads."""
+    """Return the weighted mean of the members' log-odds; threads share large tables."""
     if len(members) == 1:
         return members[0].log_odds(table)
     if isinstance(engine, Threads) and engine.n_threads > 1 and len(table) > MAX_ROWS_PER_THREAD:
@@ -116,9 +117,10 @@ def average(members: list[Member], table: NDArray, engine: Engine | None = None)
 class Recipe:
     """The heads to fit, and their parameters.
 
-    ``estimator`` of another library takes the place of all heads. ``n_trees`` extremely randomized
-    trees are fitted to every bag. Boosted heads fit ten times as many, to the first BOOSTED_BAGS
-    bags only. Logistic regressions have an intercept if ``fit_intercept`` is true.
+    If ``estimator`` is given, this classifier of another library replaces all heads. ``n_trees`` is
+    the number of extremely randomized trees that are fitted to every bag. Boosted heads fit ten
+    times as many trees, but only to the first BOOSTED_BAGS bags. Logistic regressions have an
+    intercept if ``fit_intercept`` is true.
     """
 
     kinds: tuple[str, ...]
@@ -134,16 +136,17 @@ class Recipe:
         return self.n_trees if kind.startswith("trees") else 0
 
     def count_trees(self, kind: str, n_bags: int) -> int:
-        """Return the number of trees of a head of this kind in all of its bags."""
+        """Return the total number of trees of a head of this kind."""
         return self.trees_of(kind) * (min(n_bags, BOOSTED_BAGS) if "boosted" in kind else n_bags)
 
 
 @dataclass(frozen=True, eq=False)
 class BaggedTable:
-    """Features of training rows, and the bags drawn from them.
+    """Features of training rows, and the bags drawn from the rows.
 
-    Features are in this order: raw columns, scores, then some of these columns again in another
-    scaling. ``codes`` are 1 for outliers, 0 for inliers, and -1 for rows that are no evidence.
+    The order of features is: raw columns, scores, then some of these columns again in another
+    scaling. ``codes`` are 1 for outliers, 0 for inliers, and -1 for rows that do not count as
+    evidence.
     """
 
     table: NDArray
@@ -161,10 +164,10 @@ def learn_members(
     known: Mapping[str, TreeHead | LogisticHead] | None = None,
     n_folds: int = FOLDS,
 ) -> tuple[list[Member], NDArray]:
-    """Fit all heads; return them and the out-of-bag log-odds of all rows.
+    """Fit all heads; return the members and the out-of-bag log-odds of all rows.
 
-    ``known`` heads were fitted to these columns and bags before, with at least as many trees.
-    ``n_folds`` is that of :func:`stack`.
+    ``known`` holds heads that were already fitted to these columns and bags, with at least as many
+    trees. ``n_folds`` is passed to :func:`stack`.
     """
     outside = ~data.bags.holds
     found: list[Judged] = []
@@ -180,7 +183,7 @@ def learn_members(
         found.append((member, member.log_odds(data.table, use)))
     if len(found) > 1:
         weighed = [(_weigh(member, odds, data.codes), odds) for member, odds in found]
-        # Heads without evidence are left out if others have some.
+        # Drop heads without evidence, unless no head has evidence.
         found = [(member, odds) for member, odds in weighed if member is not None] or found
     if len(found) == 1:
         member, odds = found[0]
@@ -196,7 +199,7 @@ def learn_consensus(
 ) -> tuple[list[Member], NDArray]:
     """Fit a consensus of all scores, and trees that separate its highest rows from all other rows.
 
-    Members are standardized; their mean is the score of a row.
+    Return the members and the score of each row, which is the mean of the standardized members.
     """
     table = data.table
     places = np.arange(data.n_raw, table.shape[1])
@@ -219,9 +222,9 @@ def learn_consensus(
 
 
 def _distinct_kinds(recipe: Recipe, data: BaggedTable) -> list[str]:
-    """Return the kinds of heads.
+    """Return the kinds of heads, without kinds that would repeat another kind.
 
-    Kinds that would read the same columns as another kind, or no columns at all, are left out.
+    If all columns are raw or all are scores, kinds with and without ``+scores`` are the same.
     """
     if recipe.estimator is not None:
         return ["logistic"]
@@ -256,7 +259,10 @@ def _fit_head(
 
 
 def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
-    """Learn line and average precision of a member out of bag; None if there is no evidence."""
+    """Learn the line and the average precision of a member from out-of-bag log-odds.
+
+    Return None if the rows with log-odds are not of both classes.
+    """
     judged = np.isfinite(odds) & (codes != UNLABELLED)
     outliers = codes[judged] == OUTLIER
     odds = odds[judged]
@@ -268,7 +274,7 @@ def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
 
 
 def _on_lines(found: list[Judged]) -> NDArray:
-    """Return the log-odds of members, mapped by their lines, (rows, members)."""
+    """Return the log-odds of members after their lines are applied, (rows, members)."""
     return np.column_stack([member.line.apply(odds) for member, odds in found])
 
 
@@ -278,12 +284,13 @@ def fit_line(
     weights: NDArray,
     counts: tuple[float, float] | None = None,
 ) -> Correction:
-    """Fit a line through log-odds to labels by weighted logistic regression.
+    """Fit a line that maps log-odds to labels, by weighted logistic regression.
 
-    Targets are as proposed by Platt (Probabilistic outputs for support vector machines, 1999), as
-    if one more row of each class had been seen. So a few rows that are easy to separate do not make
-    the line vertical. ``counts`` are the numbers of outliers and inliers in the larger table, if
-    the rows are a sample of one. Where the slope would not be positive, the line is almost flat.
+    The targets are those of Platt (Probabilistic outputs for support vector machines, 1999), as if
+    one more row of each class had been seen. So a few rows that are easy to separate do not make
+    the slope infinite. If the rows are a sample of a larger table, ``counts`` holds the numbers of
+    outliers and inliers in that table. If the fitted slope is too small or negative, the line is
+    almost flat.
     """
     n_outliers, n_inliers = counts or (outliers.sum(), (~outliers).sum())
     targets = np.where(outliers, (n_outliers + 1) / (n_outliers + 2), 1 / (n_inliers + 2))
@@ -309,7 +316,7 @@ def fit_line(
         line = line - size * step
         value = moved
     shift, slope = line.tolist()
-    # A head that ranks no better than chance has almost no influence.
+    # A head that ranks no better than chance gets almost no influence.
     if slope < MIN_SLOPE:
         balance = weights[outliers].sum() / weights[~outliers].sum()
         return Correction(float(np.log(balance)), MIN_SLOPE)
@@ -319,11 +326,12 @@ def fit_line(
 def stack(
     odds: NDArray, codes: NDArray, evidence: NDArray, n_folds: int = FOLDS
 ) -> tuple[NDArray, NDArray]:
-    """Return head weights, which sum to 1, and the heads' mean for all rows.
+    """Return the weights of heads, which sum to 1, and the weighted mean for all rows.
 
-    ``odds`` are out-of-bag log-odds (rows, heads) on one scale, NaN where a head cannot judge a
-    row. ``codes`` mark outliers and inliers, and ``evidence`` is the average precision of every
-    head. Without folds (0) the mean is slightly too good for these rows.
+    ``odds`` holds out-of-bag log-odds (rows, heads) on one scale, and NaN if a head cannot judge a
+    row. ``codes`` mark outliers and inliers. ``evidence`` holds the average precision of every
+    head. If ``n_folds`` is 0, the mean is slightly too good for the rows from which weights were
+    learned.
 
     Examples
     --------
@@ -341,7 +349,7 @@ def stack(
     inliers = judged[codes[judged] != OUTLIER]
     if len(outliers) < MIN_OUTLIERS_PER_HEAD * len(start) or len(inliers) < FOLDS:
         return start, mean_of(odds, start)
-    # The tables are small, so threads of BLAS would only wait for each other.
+    # The tables are small, so several BLAS threads would only wait for each other.
     with one_blas_thread():
         first = np.append(start, logit(len(outliers) / len(judged)))
         point = _learn(odds, outliers, inliers, start, first)
@@ -350,14 +358,14 @@ def stack(
         for fold in range(n_folds):
             some = np.s_[fold::n_folds]
             held = np.concatenate([outliers[some], inliers[some]])
-            # The optimum of the other folds is near that of all rows.
+            # The optimum of the other folds is near the optimum of all rows, so start there.
             nearby = _learn(odds, np.delete(outliers, some), np.delete(inliers, some), start, point)
             mean[held] = mean_of(odds[held], _weights_of(nearby))
     return weights, mean
 
 
 def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
-    """Average the log-odds of heads, without heads that have NaN for a row."""
+    """Return the weighted mean of the heads' log-odds; a head with NaN for a row does not count."""
     known = np.isfinite(odds)
     total = np.where(known, weights * odds, 0.0).sum(axis=1)
     known_weights = np.where(known, weights, 0.0).sum(axis=1)
@@ -365,16 +373,16 @@ def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
 
 
 def _weights_of(point: NDArray) -> NDArray:
-    """Return weights that add up to 1; the last value of a point is the intercept."""
+    """Return the weights of a point, scaled to sum 1; its last value is the intercept."""
     return point[:-1] / point[:-1].sum()
 
 
 def _learn(
     odds: NDArray, outliers: NDArray, inliers: NDArray, start: NDArray, first: NDArray
 ) -> NDArray:
-    """Return weights and intercept of the regression.
+    """Return the weights and the intercept of the regression.
 
-    Weights are held near ``start``; the search begins at ``first``.
+    A penalty keeps the weights near ``start``. The optimization begins at ``first``.
     """
     from scipy.optimize import minimize
 
@@ -392,6 +400,6 @@ def _learn(
         slopes = residuals @ table + 2.0 * strength * away
         return float(value), np.append(slopes, residuals.sum())
 
-    # No head falls below a tenth of its first weight.
+    # The weight of a head is at least a tenth of its first weight.
     bounds = [*((0.1 * weight, None) for weight in start), (None, None)]
     return minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x

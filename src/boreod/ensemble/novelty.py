@@ -1,22 +1,23 @@
-"""Novelty: the difference of a row from all training rows, whatever their labels.
+"""Novelty: how different a row is from all training rows, whatever their labels.
 
-Learned weights may be blind to kinds of outliers that no label showed. A row is therefore also
-compared with the training rows themselves, by its *isolation*: the distance to its 10th reference
-row. Let d be the isolation of the row, and d_i that of each of the n training rows that are not
-labelled outlier. Then
+A detector may miss kinds of outliers that no label has shown. A row is therefore also compared with
+the training rows themselves, by its *isolation*: the distance to its 10th nearest reference row.
+Let d be the isolation of the row, and d_i the isolation of each of the n training rows that are not
+labelled outliers. Then
 
     p = (1 + number of d_i that are at least d) / (n + 1)
 
 is a valid p-value for a row that is exchangeable with these rows: at most a share x of such rows
 have p <= x (Laxhammar and Falkman: Conformal prediction for distribution-independent anomaly
-detection, 2010). A small p alone is no alarm, because a share x of all ordinary rows have it. A row
-is *novel* if no training row is as isolated (p is at its floor) and d is more than FACTOR times the
-99th percentile of the d_i.
+detection, 2010). A small p alone is no reason for an alert, because a share x of all ordinary rows
+have p <= x. A row is *novel* if d is larger than all d_i (p has its lowest value) and more than
+FACTOR times the 99th percentile of the d_i.
 
 FACTOR was chosen on 21 public tables: 60 % of the training rows were the reference for the
 remaining rows. With a FACTOR of 2, 3, 4, 5 and 8, the share of outliers among novel rows was 38,
-52, 57, 54 and 53 %. With 4, one ordinary row in 5,700 is novel. On every table, a row with one
-column moved 20 ranges outside has at least 7 times the distance of the percentile.
+52, 57, 54 and 53 %. With 4, one ordinary row in 5,700 is novel. On every table, if one column of a
+row is moved 20 ranges outside its range, the isolation of the row is at least 7 times the 99th
+percentile.
 """
 
 from collections.abc import Sequence
@@ -35,23 +36,26 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Novelty:
-    """The differences of some rows from the training rows.
+    """How much some rows differ from the training rows.
 
     Attributes
     ----------
     columns
         Names of the raw columns.
     ranges
-        (rows, columns): how far a value is outside the range of the training rows, in units of that
-        range; negative below it, 0 inside, infinite where training rows had only one value.
+        (rows, columns): the distance of a value from the range of the training rows, in units of
+        this range. It is 0 inside the range, negative below the range, and infinite if training
+        rows have only one value.
     distances
-        Distances to the 10th reference row; None if the model searches no neighbors.
+        Distances to the 10th nearest reference row; None if the model searches no neighbors.
     p_values
-        Share of training rows at least as isolated; None if the model searches no neighbors.
+        The p-value of each row: about the share of training rows that are at least as isolated.
+        None if the model searches no neighbors.
     novel
-        Whether rows are far more isolated than any training row.
+        Whether each row is novel, that is far more isolated than every training row.
     usual
-        The 99th percentile of the distances of training rows; 0 if the model searches none.
+        The usual distance: the 99th percentile of the distances of training rows; 0 if the model
+        searches no neighbors.
     """
 
     columns: Sequence[str]
@@ -63,13 +67,13 @@ class Novelty:
 
     @property
     def times_usual(self) -> NDArray:
-        """Distances as multiples of the usual one."""
+        """Distances as multiples of the usual distance."""
         distances = np.zeros(len(self.novel)) if self.distances is None else self.distances
         with np.errstate(over="ignore"):
             return np.minimum(distances / (self.usual or 1.0), MOST_RANGES)
 
     def outside(self) -> list[str | None]:
-        """Name the columns outside their ranges, the farthest first; None if all are inside.
+        """Describe the columns outside their ranges, the farthest first; None if all are inside.
 
         Examples
         --------
@@ -88,7 +92,7 @@ class Novelty:
         return result
 
     def words(self) -> list[str | None]:
-        """Say why rows are novel; None for rows that are not.
+        """Return, for each row, a phrase that says why it is novel, or None if it is not.
 
         Examples
         --------
@@ -122,9 +126,9 @@ class SeenRows:
     isolation
         Distance of every training row to its 10th neighbor; None if no neighbors are searched.
     codes
-        Labels: 1 outlier, 0 inlier, -1 unlabelled.
+        Labels: 1 for outliers, 0 for inliers, -1 for unlabelled rows.
     scaled
-        Whether columns are brought to [0, 1] before distances are measured.
+        Whether raw columns are scaled to [0, 1] before distances are computed.
     """
 
     columns: Sequence[str]
@@ -136,10 +140,10 @@ class SeenRows:
 
     @cached_property
     def usual(self) -> float:
-        """The 99th percentile of the distances of rows that are not labelled outlier.
+        """The 99th percentile of the isolation of rows that are not labelled outliers.
 
-        If nearly all rows are copies of others, this is 0 and the largest distance replaces it. If
-        all are copies, the range of the columns is the only measure of distances.
+        If nearly all rows have many copies, the percentile is 0, and the largest isolation replaces
+        it. If this is 0, too, the largest range of a column replaces it.
         """
         known = self._ascending
         if not len(known):
@@ -149,7 +153,7 @@ class SeenRows:
 
     @property
     def limit(self) -> float:
-        """The distance beyond which a row is novel; infinite if no neighbors are searched."""
+        """The isolation beyond which a row is novel; infinite if no neighbors are searched."""
         known = self._ascending
         return max(FACTOR * self.usual, float(known[-1])) if len(known) else np.inf
 
@@ -160,7 +164,7 @@ class SeenRows:
         return np.sort(self.isolation[self.codes != OUTLIER])
 
     def compare(self, rows: NDArray, isolation: NDArray | None) -> Novelty:
-        """Return the novelty of rows, given their distances to the 10th reference row."""
+        """Return the novelty of rows, given their isolation."""
         ranges = self._ranges(rows)
         if isolation is None:
             return Novelty(self.columns, ranges, None, None, np.zeros(len(rows), bool), 0.0)
@@ -171,11 +175,12 @@ class SeenRows:
         return Novelty(self.columns, ranges, isolation, p_values, novel, self.usual)
 
     def novel_training_rows(self) -> NDArray:
-        """Return which training rows would be novel compared with the others."""
+        """Return a mask of the training rows that are novel compared with all other rows."""
         if self.isolation is None:
             return np.zeros(len(self.codes), bool)
         known = self._ascending
-        # Only labelled outliers can be beyond the limit, because all other rows define it.
+        # Only labelled outliers can exceed the limit, because the other rows define it. So the most
+        # isolated of the other rows is compared with the next one.
         novel = self.isolation > self.limit
         if len(known) > 1 and known[-1] > max(FACTOR * self.usual, known[-2]):
             novel |= (self.isolation == known[-1]) & (self.codes != OUTLIER)

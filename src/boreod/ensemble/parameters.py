@@ -1,9 +1,9 @@
-"""Parameters that users change together: one small object for each group.
+"""Parameters that belong together, in one small object for each group.
 
-A field that is left at ``"preset"`` keeps the value of the detector's preset, so that
+A field with the value ``"preset"`` gets its value from the detector's preset. So
 ``BORE(bagging=Bagging(max_samples=0.5))`` changes one number of the paper's method, and
-``Detector(bagging=Bagging(max_samples=0.5))`` one number of the default detector. Groups follow
-scikit-learn's rules for nested parameters: ``bagging__ratio`` works in a grid.
+``Detector(bagging=Bagging(max_samples=0.5))`` changes one number of the default detector. Groups
+follow scikit-learn's rules for nested parameters: ``bagging__ratio`` works in a grid search.
 """
 
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ from boreod.text import shorten, suggest
 from boreod.validation import check_choice, is_number
 
 PRESET = "preset"
-# Smaller penalties vanish beside the rounding errors of the bags.
+# The smallest penalty; rounding errors exceed smaller penalties.
 MIN_PENALTY = 1e-12
 
 
@@ -42,10 +42,10 @@ class ParameterGroup:
         return self
 
     def completed(self, preset: Self) -> Self:
-        """Return the group, with the preset's values for the fields left at ``"preset"``."""
+        """Return a copy in which the preset's values replace all values ``"preset"``."""
         given = self.get_params()
         for name, value in given.items():
-            # The value may be an array, which compares element by element.
+            # Check the type first, because an array would be compared element by element.
             if isinstance(value, str) and value == PRESET:
                 given[name] = getattr(preset, name)
         return type(self)(**given)
@@ -58,20 +58,22 @@ class Reference(ParameterGroup):
     Parameters
     ----------
     size
-        Number of rows to learn from: all labelled outliers and a sample of the others. None for
-        all rows.
+        Number of rows to learn from: all labelled outliers and a sample of the other rows. None
+        uses all rows.
     sampling
-        ``"stratified"`` prefers labelled inliers to unlabelled rows until they have half of the
-        places; ``"random"`` does not.
+        ``"stratified"`` draws half of the other rows from labelled inliers and half from unlabelled
+        rows; if there are fewer labelled inliers, it takes all of them. ``"random"`` draws from
+        labelled inliers and unlabelled rows alike.
     outliers
-        Whether neighbors are also searched among labelled outliers. If not, a new row near a
-        labelled outlier still looks isolated. All training rows are then scored as if they were
-        new, against the reference rows of the other folds.
+        Whether labelled outliers are reference rows too. If not, a new row near a labelled outlier
+        still looks isolated. All training rows are then scored as if they were new, against the
+        reference rows of other folds.
     input_scaling
-        ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched; None leaves
+        ``"minmax"`` scales the raw columns to [0, 1] before neighbors are searched. None leaves
         them unchanged.
     neighbors
-        How neighbors are searched: ``"brute"``, ``"tree"``, or ``"auto"`` for the faster of both.
+        The method of the neighbor search: ``"brute"``, ``"tree"``, or ``"auto"``, which takes the
+        faster of the two.
     """
 
     size: Any = PRESET
@@ -88,17 +90,18 @@ class Bagging(ParameterGroup):
     Parameters
     ----------
     max_samples
-        Share of the smaller class in each bag; the other class has as many rows there. With a
-        ``ratio`` each bag holds this share of the outliers, and at most this share of the inliers.
+        Share of the smaller class that each bag holds; the bag then holds the same number of rows
+        of the other class. If there is a ``ratio``, each bag holds this share of the outliers and
+        at most this share of the inliers.
     ratio
-        Number of inliers in a bag for each of its outliers; None for balanced bags. Both classes
-        weigh the same, except in boosted trees.
+        Number of inliers per outlier in a bag. None draws balanced bags. Both classes have the same
+        total weight, except in boosted trees.
     min_inliers
-        Smallest number of inliers in a bag that has a ``ratio``.
+        Smallest number of inliers in a bag with a ``ratio``.
     inliers
-        With ``"labelled"``, only labelled inliers count as inliers. With ``"assumed"``, unlabelled
-        rows count as inliers too if few inliers are labelled. Rows that look like the known
-        outliers are then left out of the bags, even if they are labelled inliers. See
+        ``"labelled"`` counts only labelled inliers as inliers. ``"assumed"`` also counts unlabelled
+        rows as inliers if few inliers are labelled. With ``"assumed"``, rows that look like known
+        outliers are left out of the bags, even if they are labelled inliers. See
         :mod:`boreod.ensemble.assumptions`.
     """
 
@@ -110,22 +113,22 @@ class Bagging(ParameterGroup):
 
 @dataclass
 class Heads(ParameterGroup):
-    """What is fitted to every bag.
+    """The heads that are fitted to every bag.
 
     Parameters
     ----------
     kinds
-        Some of ``"logistic"``, ``"trees"``, ``"trees+scores"``, ``"boosted"`` and
+        One or several of ``"logistic"``, ``"trees"``, ``"trees+scores"``, ``"boosted"`` and
         ``"boosted+scores"``, see :mod:`boreod.ensemble.members`.
     n_trees
-        Number of trees that are fitted to every bag. Boosted heads fit ten times as many to ten of
-        the bags.
+        Number of trees that each tree head fits to every bag. Boosted heads fit ten times as many
+        trees, but only to ten bags.
     penalty
-        Ridge penalty per row of the logistic regressions, on standardized columns; ``"auto"``
-        chooses it by out-of-bag log-loss.
+        Ridge penalty per row of the logistic regressions, on standardized columns. ``"auto"``
+        chooses the penalty with the lowest out-of-bag log-loss.
     fit_intercept
-        Whether the logistic regressions, also those of the pursuit for a budget, have an intercept.
-        The paper's Equation 3 has none.
+        Whether logistic regressions have an intercept, including those of the pursuit. The paper's
+        Equation 3 has no intercept.
     """
 
     kinds: Any = PRESET
@@ -136,7 +139,7 @@ class Heads(ParameterGroup):
 
 @dataclass
 class ColumnSelection(ParameterGroup):
-    """How the columns that fit a budget are chosen.
+    """How columns are chosen for a budget.
 
     Parameters
     ----------
@@ -144,15 +147,15 @@ class ColumnSelection(ParameterGroup):
         ``"budget"`` (cost-aware pursuit), ``"omp"`` (pursuit that ignores costs) or ``"random"``.
     costs
         The costs of columns, see :mod:`boreod.selection.prices`. None measures seconds for budgets
-        in time, and counts operations for other budgets.
+        in time, and counts operations for budgets in units.
     batch_size
-        Number of rows per call, for a budget in time. Every call has a cost of its own, which is
-        divided among its rows. 1 stands for single rows, None for large batches.
+        Number of rows per call, for a budget in time. Every call has a cost, which is divided among
+        its rows. None means large batches, and 1 means single rows.
     skip_unaffordable
-        Whether a column that does not fit is skipped and the next one tried. Only columns that some
-        bag bought are chosen, and a single column replaces them if it is clearly better alone.
-        False is the paper's rule: columns in the order of how many bags bought them, equal ones by
-        their place in the table, until one does not fit.
+        Whether columns that do not fit the budget are skipped. If true, only columns that some bag
+        bought are chosen, and a single column replaces them if it is clearly better alone. If
+        false, the paper's rule applies: columns are ranked by the number of bags that bought them,
+        with ties in the order of the table, and taken until one does not fit.
     """
 
     method: Any = PRESET
@@ -163,7 +166,7 @@ class ColumnSelection(ParameterGroup):
 
 @dataclass(frozen=True)
 class Settings:
-    """All groups of a detector, completed by its preset."""
+    """All parameter groups of a detector, completed by its preset."""
 
     reference: Reference
     bagging: Bagging
@@ -177,12 +180,12 @@ class Settings:
 
     @property
     def kinds(self) -> tuple[Any, ...]:
-        """Kinds of heads; a single kind needs no list."""
+        """Kinds of heads as a tuple, even if the user passed a single kind."""
         kinds = self.heads.kinds
         return tuple(kinds) if isinstance(kinds, list | tuple) else (kinds,)
 
     def plan_bags(self, n_bags: int) -> BagPlan:
-        """Return the plan of ``n_bags`` bags."""
+        """Return the plan for ``n_bags`` bags."""
         bagging = self.bagging
         return BagPlan(
             n_bags, bagging.max_samples, bagging.ratio, bagging.min_inliers, self.assumes_inliers
@@ -207,7 +210,7 @@ GROUPS: dict[str, type[ParameterGroup]] = get_type_hints(Settings)
 
 
 def complete_settings(given: dict[str, Any], preset: Settings) -> Settings:
-    """Return a user's groups, completed by a preset; None stands for the preset's group."""
+    """Return a user's groups, completed by a preset; None means the preset's group."""
     groups: dict[str, Any] = {}
     for name, kind in GROUPS.items():
         group = given[name]
@@ -222,7 +225,7 @@ def complete_settings(given: dict[str, Any], preset: Settings) -> Settings:
 
 
 def check_settings(settings: Settings, model: Any) -> None:
-    """Refuse values of groups, and of single parameters of a detector, that are not allowed."""
+    """Raise if a value of a group, or of another parameter of the detector, is not allowed."""
     reference = settings.reference
     bagging = settings.bagging
     penalty = settings.heads.penalty

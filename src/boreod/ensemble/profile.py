@@ -1,8 +1,9 @@
 """A short profile of the training rows: quantiles of columns and some known outliers.
 
-*Normal rows* are the training rows that are not labelled outlier. A model keeps their quantiles to
-judge how unusual a value is and how far a later table has moved. It also keeps up to 200 known
-outliers, to name the one nearest to a row. A profile holds only plain numbers and words.
+*Normal rows* are the training rows that are not labelled outliers. A model stores the quantiles of
+the normal rows, to judge how unusual a value is and how much a later table differs. It also stores
+up to 200 known outliers (*cases*), to name the case nearest to a row. A profile holds only plain
+numbers and strings.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,10 +21,11 @@ from boreod.validation import OUTLIER
 SHARES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5,
           0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 1.0)  # fmt: skip
 FEW_SHARES = (0.0, 0.05, 0.5, 0.95, 1.0)
-# Tables with at least this many columns keep few quantiles, and with five times as many none.
+# Profiles of tables with at least this many columns have few quantiles. With five times as many
+# columns, they have no quantiles.
 MANY_COLUMNS = 2000
 MAX_CASES = 200
-# All known outliers together have at most this many values.
+# The largest total number of values of all cases.
 MAX_NUMBERS = 20_000
 MAX_COMPARED_ROWS = 5000
 MAX_RANGES = 1e6
@@ -31,9 +33,10 @@ MAX_RANGES = 1e6
 
 @dataclass(frozen=True)
 class KnownCases:
-    """Some labelled outliers, in ranges of the columns, with their names.
+    """Some labelled outliers, with their names.
 
-    One normal row in a hundred is within a distance of ``near`` from one of these outliers.
+    Values are relative to the ranges of the columns, see :func:`in_ranges`. One normal row in a
+    hundred is within the distance ``near`` of a case.
     """
 
     names: list[str]
@@ -41,7 +44,7 @@ class KnownCases:
     near: float
 
     def find(self, points: NDArray) -> tuple[NDArray, NDArray]:
-        """Return the place of the nearest case of every row, and its distance."""
+        """Return, for every row, the place of the nearest case and the distance to it."""
         from scipy.spatial.distance import cdist
 
         distances = cdist(points, np.array(self.rows))
@@ -51,7 +54,7 @@ class KnownCases:
 
 @dataclass(frozen=True)
 class TrainingProfile:
-    """Quantiles of the normal rows per column of numbers, and known outliers.
+    """Means and quantiles of the normal rows for each column, and known outliers.
 
     Attributes
     ----------
@@ -60,7 +63,7 @@ class TrainingProfile:
     means
         Means of the columns; the mean of a column of zeros and ones is a share of rows.
     quantiles
-        For every column the quantiles at ``shares`` of the rows that have a value; empty if there
+        For every column, the quantiles at ``shares`` of the rows that have a value; empty if there
         are very many columns.
     cases
         Known outliers; None if no row is labelled outlier.
@@ -88,9 +91,9 @@ class TrainingProfile:
         codes
             Labels of the rows: 1 outlier, 0 inlier, -1 unlabelled.
         name
-            Function that returns the name of the row at a place; None numbers the rows from 1.
+            Function that returns the name of the row at a place. None numbers the rows from 1.
         filled
-            For columns whose missing values were filled, the column that marks these rows.
+            For each column whose missing values were filled, the column that marks these rows.
         """
         known = codes == OUTLIER
         normal = matrix if known.all() else matrix[~known]
@@ -128,7 +131,8 @@ class TrainingProfile:
         value = _short(value)
         first = int(np.searchsorted(known, value, "left"))
         last = int(np.searchsorted(known, value, "right"))
-        # Rows with the value of a quantile may begin and end anywhere between its neighbors.
+        # If the value equals a quantile, rows with this value may extend to the quantiles beside
+        # it. So return lower bounds of the two shares.
         if first < last or first in (0, len(known)):
             below = (0.0, *shares)[first]
             above = 1.0 - (*shares, 1.0)[last]
@@ -139,7 +143,7 @@ class TrainingProfile:
         return float(share), float(1.0 - share)
 
     def typical(self, column: int) -> tuple[float, float] | None:
-        """Return the 5 % and 95 % quantiles of the normal rows; None if unknown."""
+        """Return the 5 % and 95 % quantiles of a column, or None if they are unknown."""
         known = self.quantiles[column]
         if not known:
             return None
@@ -147,7 +151,7 @@ class TrainingProfile:
 
     @classmethod
     def from_dict(cls, data: Any, n_columns: int) -> "TrainingProfile":
-        """Return a profile from untrusted data; a ``ValueError`` says what is wrong with it."""
+        """Return a profile from untrusted data; raise a ``ValueError`` if the data are invalid."""
         found = typed_json(cls, data, "profile")
         sizes = {len(column) for column in found.quantiles}
         cases = found.cases
@@ -168,9 +172,9 @@ class TrainingProfile:
 
 @dataclass(frozen=True)
 class LearnedRows:
-    """Hashes of the training rows, so that a detector is not judged by rows it has learned from.
+    """Hashes of the training rows, so that a detector is not judged on rows of its training.
 
-    ``hashes`` has one hash for every training row, prepared as a new row would be.
+    ``hashes`` has one hash for every training row, after the preparation that new rows get.
 
     Examples
     --------
@@ -182,10 +186,10 @@ class LearnedRows:
     hashes: NDArray = field(repr=False)
 
     def find(self, rows: NDArray, start: int = 0) -> NDArray:
-        """Return the place of an equal training row, -1 if there is none.
+        """Return the place of an equal training row for each row, or -1 if there is none.
 
-        ``start`` is the place of the first row in its table. Of several equal training rows, return
-        the one at the same place, or else the first.
+        ``start`` is the place of the first row in its table. If several training rows are equal to
+        a row, return the training row at the same place, or otherwise the first.
         """
         wanted = hash_rows(rows)
         known = self.hashes[self._order]
@@ -196,12 +200,15 @@ class LearnedRows:
 
     @property
     def n_copies(self) -> int:
-        """Number of training rows that equal an earlier one."""
+        """Number of training rows that equal an earlier training row."""
         return len(self.hashes) - len(np.unique(self.hashes))
 
     @cached_property
     def copies(self) -> float:
-        """Share of training rows that equal another one; about as many new rows may, too."""
+        """Share of training rows that equal another training row.
+
+        About the same share of new rows may equal a training row by chance.
+        """
         times = np.unique(self.hashes, return_counts=True)[1]
         return float(times[times > 1].sum() / len(self.hashes))
 
@@ -211,7 +218,7 @@ class LearnedRows:
 
 
 def in_ranges(rows: NDArray, low: NDArray, high: NDArray) -> NDArray:
-    """Return rows as distances from the lowest training row, in ranges of the training rows."""
+    """Return rows relative to the range of the training rows: ``low`` becomes 0, ``high`` 1."""
     extent = np.where(high > low, high - low, 1.0)
     with np.errstate(over="ignore"):
         return np.clip((rows - low) / extent, -MAX_RANGES, MAX_RANGES)
@@ -226,7 +233,7 @@ def _shares_of(n_columns: int) -> tuple[float, ...]:
 def _keep_cases(
     matrix: NDArray, normal: NDArray, known: NDArray, name: Callable[[int], str] | None
 ) -> KnownCases | None:
-    """Return known outliers, spread over the table."""
+    """Return some known outliers, from all parts of the table, or None."""
     if not len(known) or matrix.shape[1] >= 5 * MANY_COLUMNS:
         return None
     most = min(MAX_CASES, max(1, MAX_NUMBERS // matrix.shape[1]), len(known))
@@ -242,5 +249,5 @@ def _keep_cases(
 
 
 def _short(value: float) -> float:
-    """Return a number with seven digits."""
+    """Return a number rounded to seven digits."""
     return float(f"{value:.7g}")

@@ -1,4 +1,4 @@
-"""The training data of a fit, kept to learn again from other columns and for other budgets."""
+"""The training data of a fit, which are kept to learn again for other columns and budgets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -37,13 +37,13 @@ from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Scaler, fit_scaler
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
-# Only this import needs scikit-learn.
+# No other import of this module needs scikit-learn.
 if TYPE_CHECKING:
     from boreod.representation.transformer import OutlierRepresentation
 
 
 class NotStoredError(ValueError, AttributeError):
-    """A loaded model was asked for something that needs training rows, which it does not have."""
+    """A method of a loaded model needs training rows, which model files do not store."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -55,7 +55,7 @@ class NotStoredError(ValueError, AttributeError):
 
 @dataclass(frozen=True)
 class Options:
-    """Parameters of the detector at the time of its fit, kept for learning again."""
+    """Parameters of the detector at the time of its fit, which learning again uses."""
 
     recipe: Recipe
     calibration: str | None
@@ -63,7 +63,7 @@ class Options:
     prior: float | None
 
     def check_untaught(self) -> None:
-        """Refuse parameters that have no meaning without labels."""
+        """Raise if a parameter is set that has no meaning without labels."""
         given = {"prior": self.prior, "estimator": self.recipe.estimator}
         for name, value in given.items():
             if value is not None:
@@ -78,8 +78,9 @@ class Options:
 class Training:
     """Scaled training rows, their labels and bags, and the representation that computes columns.
 
-    ``columns`` are all columns and ``table`` holds their features for all training rows. ``seen``
-    lacks the isolation of the rows. ``seed`` is that of estimators and random choices.
+    ``columns`` computes all columns, and ``table`` holds the scaled columns of all training rows.
+    ``seen`` does not hold the isolation of the rows yet. ``seed`` is the seed of estimators and
+    random choices.
     """
 
     input_scaler: Scaler | None
@@ -107,7 +108,7 @@ class Training:
     ) -> "Training":
         """Fit the representation, compute and scale the columns of all rows, and draw bags.
 
-        ``model`` is the detector, and ``seeds`` holds one seed for the bags and one for the
+        ``model`` is the detector. ``seeds`` holds one seed for the bags and one seed for the
         estimators.
         """
         heads = settings.heads
@@ -170,7 +171,7 @@ class Training:
 
     @property
     def taught(self) -> bool:
-        """Whether there is any known outlier."""
+        """Whether any row is labelled an outlier."""
         return bool((self.labels == OUTLIER).any())
 
     @property
@@ -186,11 +187,12 @@ class Training:
         known: Mapping[str, TreeHead | LogisticHead] | None = None,
         n_folds: int = FOLDS,
     ) -> tuple[Fitted, OutOfBag]:
-        """Fit heads to the bags on some of the columns; no neighbors are searched again.
+        """Fit heads to the bags on some of the columns, without a new neighbor search.
 
-        ``recipe`` names the heads; None stands for the recipe of the options. ``known`` heads of
-        these columns are not fitted again. With ``n_folds`` folds, no row is scored with weights of
-        heads that were learned from it; 0 is faster.
+        ``recipe`` names the heads. None means the recipe of the options. ``known`` holds heads of
+        these columns that are already fitted. ``n_folds`` is the number of folds for learning the
+        weights of heads, so that no row is scored with weights that were learned from it; 0 is
+        faster.
         """
         recipe = recipe or self.options.recipe
         columns = self.columns
@@ -206,7 +208,8 @@ class Training:
         data = BaggedTable(table, columns.n_raw, len(columns.names), self.bags, evidence, self.seed)
         correction: Correction | Quantiles
         if self.taught:
-            # The trees that looked for suspicious rows had the same bags, columns and seed.
+            # The trees that found suspicious rows have the same bags, columns and seed, so they are
+            # reused.
             if known is None and table is self.table and self.assumed.trees is not None:
                 known = {"trees": self.assumed.trees}
             members, odds = learn_members(recipe, data, engine, known, n_folds)
@@ -235,11 +238,15 @@ class Training:
         )
 
     def _correct(self, odds: NDArray, alone: bool) -> Correction:
-        """Return the line from log-odds of bags, or of averaged members, to the whole table."""
+        """Return the line that maps log-odds of bags or of members to log-odds of the table.
+
+        ``alone`` says whether there is a single member, whose log-odds are those of bags.
+        """
         codes = self.codes
         share = self.shares.inliers
         weights = self.shares.weigh(self.labels)
-        # Labelled inliers and unlabelled rows have different shares. Their common share counts.
+        # Labelled inliers and unlabelled rows have different shares in a sample. Use the share of
+        # both together.
         if self.assumed.unlabelled:
             inliers = codes == INLIER
             share = float(inliers.sum() / weights[inliers].sum())

@@ -1,4 +1,4 @@
-"""Training rows from the arguments of ``fit``: numbers, labels, and a preparation."""
+"""Reading of training rows from the arguments of ``fit``: numbers, labels and a preparation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,31 +21,31 @@ from boreod.validation import OUTLIER, read_labels, read_rows, read_untidy_array
 
 @dataclass
 class TrainingRows:
-    """Training rows as numbers, their labels, and the preparation that made them.
+    """Training rows as numbers, their labels, and the preparation that computed the numbers.
 
     Attributes
     ----------
     rows, later
-        The rows, and the same rows as they would be prepared for a prediction.
+        The rows, and the same rows after the preparation that a prediction uses.
     codes
         1 for outliers, 0 for inliers, -1 for unlabelled rows.
     classes
         The two labels, inlier first.
     shares
-        How the rows were sampled from a larger table.
+        The shares of a larger table that the rows represent.
     positions
-        Positions of the rows in the table of the user, from 0.
+        Positions of the rows in the user's table, from 0.
     preparation
         The preparation that turned the table into numbers.
     table
         The rows as the user passed them, for a report.
     source
-        Name of the file, without its folder. None if the table is no file.
+        Name of the file, without its folder. None if the table is not a file.
     name_of
         Function that returns the user's name of the row at a place. None if the table is an array.
     warn_of_copies
-        Function that warns if too many rows are copies. None if the table is an array. Its
-        arguments are the number of copies and the number of rows.
+        Function that warns if too many rows are copies; its arguments are the number of copies and
+        the number of rows. None if the table is an array.
     """
 
     rows: NDArray
@@ -70,9 +70,10 @@ def read_training_rows(
     seed: int,
     numeric_frames_as_they_are: bool,
 ) -> TrainingRows:
-    """Return all rows of a table or a sample, their labels and the preparation.
+    """Return all rows of a table, or a sample of them, with their labels and the preparation.
 
-    ``asked`` holds the options of ``fit`` for frames and files; ``seed`` is that of a sample.
+    ``asked`` holds the options of ``fit`` for frames and files. ``seed`` is the seed for drawing
+    the sample.
     """
     given = {name: value for name, value in asked.items() if value is not None}
     if is_table(X, numeric_frames_as_they_are and not given):
@@ -164,7 +165,7 @@ def _read_table(
 
 
 def representation_for(model: Any, found: TrainingRows, settings: Settings, seed: int) -> Any:
-    """Return the representation to fit, as set by the parameters of a detector."""
+    """Return the representation to fit, given the parameters of a detector."""
     from boreod.representation.transformer import make_representation
 
     n_outliers = int((found.codes == OUTLIER).sum())
@@ -180,7 +181,7 @@ def representation_for(model: Any, found: TrainingRows, settings: Settings, seed
 
 
 def refuse_options(model: Any, unsupported: dict[str, Any]) -> None:
-    """Refuse arguments that ``fit`` does not know or that only other classifiers take."""
+    """Raise for arguments that ``fit`` does not know, or that only other classifiers accept."""
     for name in unsupported:
         known = [n for n in signature(model.fit).parameters if n != "unsupported"]
         why = suggest(name, known, "parameters")

@@ -1,4 +1,4 @@
-"""Neighbor search and the neighbor graph, from which every score is computed."""
+"""Neighbor search, and the neighbor graph from which every score is computed."""
 
 from boreod.neighbors.block import Block, Ks, Reverse, whole_vectors
 from boreod.neighbors.graph import (

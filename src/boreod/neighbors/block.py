@@ -1,8 +1,8 @@
 """A block of rows with their neighbors, which is the only input of a score.
 
-A block of training rows and a block of new rows look the same to a score, so one function serves
-both. The distances among the neighbors of a row are computed once per block, and COF, LDOF and
-FastABOD share them.
+Blocks of training rows and blocks of new rows have the same form, so a score needs only one
+function for both. The distances among the neighbors of a row are computed once per block and shared
+by the scores that read them.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,11 @@ from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.metrics import distances_to_tile, finish
 
 Ks = tuple[int, ...]
-# Reference rows that have a row within their k-distance: offsets, indices and distances. Entries
-# ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of a block; their indices ascend.
+# The reverse neighbors of the rows of a block, as offsets, indices and distances. Entries
+# ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i``: they are the reference rows that have
+# row ``i`` within their k-distance. Indices ascend within a row.
 Reverse = tuple[NDArray, NDArray, NDArray]
-# Vector instructions handle at most this many values at once.
+# The largest number of values that a vector instruction handles at once.
 LANES = 8
 
 
@@ -27,9 +28,10 @@ class Block:
     """Rows, their neighbors in the reference table, and on demand the distances among neighbors.
 
     ``points`` and ``reference`` are embedded by the metric. ``distances`` and ``indices`` list the
-    neighbors, nearest first, without the row itself. ``own`` are the positions of the rows among
-    the reference rows, -1 for others. ``dimension`` is the number of columns of the view. ``radii``
-    returns the k-distances of all reference rows for some ks, one column per k.
+    neighbors of each row, nearest first, without the row itself. ``own`` holds the position of each
+    row among the reference rows, or -1 if the row is no reference row. ``dimension`` is the number
+    of columns of the view. ``radii`` returns the k-distances of all reference rows for some ks, one
+    column per k. ``find_reverse`` returns the reverse neighbors of the rows.
     """
 
     points: NDArray
@@ -87,10 +89,10 @@ def whole_vectors(n: int) -> int:
 def _distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) -> NDArray:
     """Return the distances among the first ``k`` neighbors of every row: (rows, k, at least k).
 
-    Lines are whole vectors long, and only their first ``k`` values have a meaning. Inner loops run
-    over neighbors, not over columns. This keeps the order of additions and still fills vector
-    registers. The distance of a neighbor to itself is -0.0, which as an integer is less than all
-    others.
+    The last axis is padded to whole vectors; only its first ``k`` values have a meaning. Inner
+    loops run over neighbors, not over columns, which keeps the order of additions and fills vector
+    registers. The distance of a neighbor to itself is -0.0. Read as an integer, -0.0 is less than
+    all other distances.
     """
     m, d, start = indices.shape[0], reference.shape[1], ZERO
     width = whole_vectors(k)

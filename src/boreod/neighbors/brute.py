@@ -1,8 +1,8 @@
 """Exact search by brute force: a float32 pass over the table, then float64 for candidates.
 
-The first pass gives candidates and the distance up to which they are complete. Then the float64
-distances of the candidates show that the k nearest are below that distance. If ties left no space
-for all candidates, the row is searched again in a tree.
+The float32 pass returns candidates and a distance up to which the candidates are complete. The
+float64 distances of the candidates must then show that the k nearest are within that distance. If
+they do not, because ties left no space for all candidates, a tree searches the row again.
 """
 
 from contextlib import nullcontext
@@ -33,27 +33,28 @@ from boreod.neighbors.rounded import Rounded, rough_reach, round_table
 from boreod.neighbors.tree import Cells, KDTree, cut_into_cells
 from boreod.parallel import computed_once, one_blas_thread
 
-# Below this product of rows and values of the table, a search is faster than preparing BLAS.
+# If the number of rows times the number of values of the table is smaller than this, preparing BLAS
+# takes longer than the search itself.
 WORTH_PRODUCTS = 2**20
 # A cell has at most CELL_ROWS rows, or WIDE_CELL_ROWS in tables of at least WIDE_FROM columns.
 CELL_ROWS = 256
 WIDE_CELL_ROWS = 1024
 WIDE_FROM = 500
-# A reach holds the radii as the float32 pass needs them, in the order of cells; the largest radius
-# in every cell; and the radii themselves.
+# A reach holds the radii as the float32 pass needs them (in the order of cells), the largest radius
+# in every cell, and the original radii.
 Reach = tuple[NDArray, NDArray, NDArray]
 NO_LIMIT = nullcontext()
 
 
 class BruteForce:
-    """A search of embedded reference rows that skips only cells that are too far away."""
+    """A brute-force search of embedded reference rows, which skips cells that are too far away."""
 
     name = "brute"
 
     def __init__(self, points: NDArray, metric: int) -> None:
         self.points = points
         self.metric = metric
-        # It is built if rows are searched again.
+        # The tree is built only if a row must be searched again.
         self._tree = KDTree(points, metric)
         self._cell_rows = CELL_ROWS if points.shape[1] < WIDE_FROM else WIDE_CELL_ROWS
 
@@ -68,7 +69,7 @@ class BruteForce:
         return self._table[1][0]
 
     def uses_products(self, n_rows: int) -> bool:
-        """Return whether a search for this many rows may multiply matrices."""
+        """Return whether a search for ``n_rows`` rows may use matrix products."""
         worth = n_rows >= TOGETHER and n_rows * self.points.size >= WORTH_PRODUCTS
         return worth and self.metric != MANHATTAN
 
@@ -82,7 +83,7 @@ class BruteForce:
         return np.empty(0, np.float32), np.full(n_cells, NO_RADIUS), np.empty(0)
 
     def reach(self, radii: NDArray) -> Reach:
-        """Return the radii of all reference rows as a search needs them."""
+        """Prepare the radii of all reference rows for :meth:`nearest_and_reverse`."""
         table, cells = self._table
         lengths = (np.sqrt(2.0 * radii) if self.metric == COSINE else radii)[self.order]
         farthest = np.maximum.reduceat(lengths, cells[1][:-1])
@@ -91,7 +92,7 @@ class BruteForce:
     def nearest_and_reverse(
         self, rows: NDArray, k: int, reach: Reach
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
-        """Return the nearest rows, and every reference row that has a row within its radius.
+        """Return the nearest rows, and all reference rows whose radius covers each row.
 
         The last item is (offsets, indices, distances). Indices ascend within a row.
         """
@@ -107,7 +108,10 @@ class BruteForce:
         return distances, indices, (offsets[:-1], covering[: offsets[m]], within[: offsets[m]])
 
     def _search(self, rows: NDArray, k: int, reach: Reach) -> tuple[NDArray, NDArray, NDArray, int]:
-        """Return the nearest rows, and pairs whose reference row may cover the row."""
+        """Return the nearest rows, and pairs of a row and a reference row that may cover it.
+
+        A reference row covers a row that lies within its radius. Also return the number of pairs.
+        """
         table, cells = self._table
         with_products = self.uses_products(len(rows))
         with one_blas_thread() if with_products else NO_LIMIT:
@@ -131,7 +135,7 @@ def _nearest_of(
     points: NDArray, rows: NDArray, candidates: NDArray, counts: NDArray,
     known: NDArray, metric: int, distances: NDArray, indices: NDArray, kept: NDArray,
 ) -> int:  # fmt: skip
-    """Fill in the nearest candidates; return the number of rows that may lack some.
+    """Fill in the nearest candidates; return the number of rows whose lists may be incomplete.
 
     The counts of such rows become negative.
     """
@@ -142,7 +146,7 @@ def _nearest_of(
         to = known[row, COMPLETE_TO]
         some = candidates[row]
         sure = ZERO
-        # If this is not set, some candidates are missing.
+        # If the flag COMPLETE is not set, some candidates are missing.
         if counts[row, COMPLETE]:
             reduced_distances(points, candidates, rows, row, size, metric, kept)
             for place in range(size):
@@ -164,10 +168,11 @@ def _truly_covering(
     points: NDArray, rows: NDArray, pairs: NDArray, radii: NDArray,
     metric: int, distances: NDArray, offsets: NDArray, indices: NDArray, lengths: NDArray,
 ) -> None:  # fmt: skip
-    """Keep the pairs whose true distance is within the radius, grouped by row.
+    """Keep the pairs whose exact distance is within the radius, and group them by row.
 
-    ``offsets`` has one element more than needed. While pairs are sorted by row, it holds the next
-    free place of every row. In the end, this is the start of the next row.
+    ``offsets`` has one more element than the result needs. While pairs are sorted by row,
+    ``offsets[row + 1]`` is the next free place of a row. At the end, it is the start of the next
+    row.
     """
     m, n_kept = rows.shape[0], 0
     for row in range(m + 2):
@@ -188,7 +193,7 @@ def _truly_covering(
         indices[to] = pairs[1, pair]
         lengths[to] = distances[pair]
         offsets[pairs[0, pair] + 1] += 1
-    # Cells do not come in the order of indices.
+    # Pairs were found cell by cell, so their indices do not ascend yet.
     for row in range(m):
         start, stop = offsets[row], offsets[row + 1]
         sort_pairs(indices[start:stop], lengths[start:stop], stop - start)

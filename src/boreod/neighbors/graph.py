@@ -1,18 +1,18 @@
 """The neighbor graph of a reference table.
 
-This module is the only one that leaves a row out of its own list and cuts lists to k. Ties have the
-order that all back ends share. Reverse neighbors are defined by distance: ``o`` is a reverse
-neighbor of ``p`` at k if ``d(p, o)`` is at most the k-distance of ``o``, for training rows and new
-rows alike.
+This module removes a row from its own list and cuts lists to k. All back ends order ties in the
+same way. Reverse neighbors are defined by distance: ``o`` is a reverse neighbor of ``p`` at k if
+``d(p, o)`` is at most the k-distance of ``o``. The definition is the same for training rows and new
+rows.
 
-Copies of a row have the same neighborhood, so only the first of them is searched and scored.
+Equal rows (*copies*) have the same neighborhood, so only the first copy is searched and scored.
 Further copies take almost no time.
 
 A search back end has three methods. ``nearest(rows, k)`` returns distances and indices of the k
-nearest reference rows by (distance, index). ``reach(radii)`` prepares the radii of all reference
-rows. ``nearest_and_reverse(rows, k, reach)`` also returns offsets, indices and distances of the
-reference rows that have a row within their radius. Back ends agree to the last bit, so the choice
-between them changes nothing but the time.
+nearest reference rows, sorted by (distance, index). ``reach(radii)`` prepares the radii of all
+reference rows for ``nearest_and_reverse(rows, k, reach)``. This method also returns offsets,
+indices and distances of the reference rows that have a given row within their radius. The results
+of back ends are bit-identical, so the choice of a back end affects only the running time.
 """
 
 import time
@@ -33,20 +33,21 @@ from boreod.neighbors.tree import KDTree
 from boreod.parallel import Engine
 from boreod.text import shorten
 
-# Descriptions of at least this many rows do not fit into the cache of the processor.
+# From this number of rows on, the descriptions of a table do not fit into the processor's cache.
 LARGE_TABLE = 20_000
-# In a table of fewer rows, a tree cannot win back the time of the comparison.
+# In a table with fewer rows, a tree cannot save as much time as comparing the back ends takes.
 ALWAYS_BRUTE_BELOW = 2000
-# In a table of more columns, hardly any box of a tree can be skipped.
+# In a table with more columns, a tree can skip hardly any box.
 ALWAYS_BRUTE_ABOVE = 15
-# Back ends are timed on this many rows. In large tables brute force is fastest on whole blocks.
+# Number of rows on which back ends are timed. In large tables the number is larger, because brute
+# force is fastest on whole blocks.
 TIMED_ROWS = 16
 TIMED_ROWS_LARGE = 128
-# A search handles this many rows together, so that their candidates stay in the cache.
+# Number of rows that are searched together. Their candidates stay in the cache.
 SEARCH_ROWS = 128
 # With at least this many columns, up to four times as many rows are searched together.
 WIDE = 100
-# At least this many blocks keep all threads busy.
+# Number of blocks that is enough to keep all threads busy.
 ENOUGH_BLOCKS = 32
 Backend = BruteForce | KDTree
 # Copies hold the positions of distinct rows, and the place of every row among them.
@@ -57,12 +58,12 @@ NO_REVERSE: Reverse = (np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0)
 
 @dataclass(eq=False)
 class NeighborGraph:
-    """Finds the neighbors of new rows, and knows the k-distances of the reference rows.
+    """The neighbor search of one view, and the k-distances of its reference rows.
 
-    ``reference`` holds the embedded rows of a view of ``dimension`` columns. ``ks`` are all k in
-    use, ascending. ``reverse_k`` is the largest k that needs reverse neighbors, or 0 if none does.
-    ``backend`` is None in a graph that is sent with training rows and does not search. The first
-    entry of ``known_radii`` has all k-distances that are known.
+    ``reference`` holds the embedded rows of a view with ``dimension`` columns. ``ks`` are all k in
+    use, ascending. ``reverse_k`` is the largest k that needs reverse neighbors, or 0 if no k needs
+    them. ``backend`` is None in a graph that is sent to other processes only for its training rows.
+    The first entry of ``known_radii`` holds all known k-distances.
     """
 
     reference: NDArray
@@ -83,9 +84,10 @@ class NeighborGraph:
         neighbors: Any,
         radii: dict[Ks, NDArray] | None = None,
     ) -> "NeighborGraph":
-        """Return a graph of the rows of one view, whose k-distances are known or set later.
+        """Return a graph of the rows of one view.
 
-        ``neighbors`` is "auto" or a name of BACKENDS.
+        ``neighbors`` is "auto" or a name of BACKENDS. ``radii`` holds the k-distances of the rows.
+        If it is None, :meth:`TrainingGraph.build` computes them later.
         """
         code = METRICS[metric]
         reference = embed(points, code)
@@ -95,7 +97,7 @@ class NeighborGraph:
     def radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of all reference rows, one column per k."""
         if ks not in self.known_radii:
-            # The entries are copied, because other threads may add some meanwhile.
+            # Copy the entries, because other threads may add entries at the same time.
             known, distances = list(self.known_radii.items())[0]  # noqa: RUF015
             chosen = distances[:, [known.index(k) for k in ks]]
             self.known_radii[ks] = np.ascontiguousarray(chosen)
@@ -103,23 +105,23 @@ class NeighborGraph:
 
     @cached_property
     def reverse_radii(self) -> NDArray:
-        """The k-distances that decide which rows are reverse neighbors."""
+        """The k-distances at ``reverse_k``, which define reverse neighbors."""
         return self.radii((self.reverse_k,))[:, 0]
 
     @cached_property
     def reach(self) -> Any:
-        """These k-distances, in the form that the search needs."""
+        """``reverse_radii``, prepared for the search back end."""
         return self.backend.reach(self.reverse_radii)
 
     def narrowed(self, ks: Ks, reverse_k: int) -> "NeighborGraph":
-        """Return the same graph for some of its ks; nothing is searched again."""
+        """Return this graph for a subset of its ks, without a new search."""
         kept = tuple(k for k in ks if k in next(iter(self.known_radii)))
         return replace(self, ks=ks, reverse_k=reverse_k, known_radii={kept: self.radii(kept)})
 
     def new_block(self, points: NDArray, own: NDArray, depth: int = 0) -> Block:
-        """Search the neighbors of new rows; row ``own[i]`` is left out of the list of row ``i``.
+        """Search the neighbors of new rows; the list of row ``i`` leaves out row ``own[i]``.
 
-        Lists are as long as the largest k, or as ``depth`` if that is more.
+        Lists have the length of the largest k, or ``depth`` if that is larger.
         """
         rows = embed(points, self.metric)
         depth = max(self.ks[-1], depth)
@@ -141,13 +143,14 @@ class NeighborGraph:
 
 @dataclass(eq=False)
 class TrainingGraph:
-    """The neighbor lists of the reference rows themselves, which only a fit needs.
+    """The neighbor lists of the reference rows, which only a fit needs.
 
-    ``graph`` serves new rows. ``distinct`` are the first copies of all rows, in the order in which
-    blocks are cut. ``place`` is the position in ``distinct`` of every row's first copy. ``inverse``
-    lists all reverse neighbors. It is None if no score needs them, or if lists end in ties and may
-    miss some. Reverse neighbors are then searched block by block, because with ties they can be as
-    many as all pairs.
+    ``graph`` searches the neighbors of new rows. ``distinct`` holds the positions of the distinct
+    rows, in the order in which blocks are cut. ``place`` holds, for every row, the index of its
+    first copy in ``distinct``. ``inverse`` lists all reverse neighbors. It is None if no score
+    needs reverse neighbors, or if lists end in ties and may miss reverse neighbors. In the case of
+    ties, reverse neighbors are searched block by block, because their number can be as large as the
+    number of all pairs.
     """
 
     graph: NeighborGraph
@@ -161,9 +164,9 @@ class TrainingGraph:
     def build(
         cls, graph: NeighborGraph, engine: Engine, copies: Copies | None = None
     ) -> "TrainingGraph":
-        """Search the neighbors of all reference rows, block by block; give the graph the radii.
+        """Search the neighbors of all reference rows, and store their k-distances in the graph.
 
-        ``copies`` is the result of :func:`distinct_rows`, if it is known already.
+        ``copies`` is the result of :func:`distinct_rows`, if the caller knows it already.
         """
         n = len(graph.reference)
         k = graph.ks[-1]
@@ -183,7 +186,7 @@ class TrainingGraph:
             list(blocks(len(distinct), _search_rows(graph.reference))),
             take,
             "neighbor search",
-            # These are sent as one object, because they share the rows.
+            # The back end and the reference share the rows, so both are sent as one object.
             [(graph.backend, graph.reference, distinct)],
         )
         if len(distinct) < n:
@@ -196,19 +199,19 @@ class TrainingGraph:
         return result
 
     def without_search(self) -> "TrainingGraph":
-        """Return a copy without the search, which is a smaller message to other processes."""
-        # Reverse neighbors may still have to be searched.
+        """Return a copy without the search back end, which is faster to send to other processes."""
+        # A graph without `inverse` still has to search reverse neighbors.
         if self.graph.reverse_k > 0 and self.inverse is None:
             return self
         return replace(self, graph=replace(self.graph, backend=None))
 
     def spread(self, values: NDArray) -> NDArray:
-        """Give values of the distinct reference rows to all reference rows."""
+        """Return the values of all reference rows, given the values of the distinct rows."""
         is_plain = np.array_equal(self.distinct, np.arange(len(self.place)))
         return values if is_plain else values[self.place]
 
     def block(self, rows: slice) -> Block:
-        """Return some distinct reference rows with their neighbors, themselves left out."""
+        """Return a block of distinct reference rows; no row is its own neighbor."""
         own = self.distinct[rows]
         graph = self.graph
         return Block(
@@ -247,7 +250,7 @@ def check_neighbors(wanted: object) -> None:
 
 
 def make_backend(wanted: str, points: NDArray, metric: int, k: int) -> Backend:
-    """Build the search that is asked for, over embedded rows, for lists of length ``k``."""
+    """Return the requested back end for embedded rows; "auto" compares back ends at this ``k``."""
     check_neighbors(wanted)
     if wanted == "auto":
         return choose_backend(points, metric, k)
@@ -255,9 +258,9 @@ def make_backend(wanted: str, points: NDArray, metric: int, k: int) -> Backend:
 
 
 def choose_backend(points: NDArray, metric: int, k: int) -> Backend:
-    """Return brute force or the tree, whichever was faster on rows spread over the table.
+    """Return the faster of brute force and tree, timed on rows from all parts of the table.
 
-    The number of columns alone does not say which is faster.
+    The number of columns alone does not determine which back end is faster.
     """
     n, d = points.shape
     brute = BruteForce(points, metric)
@@ -272,7 +275,7 @@ def choose_backend(points: NDArray, metric: int, k: int) -> Backend:
 
 
 def _seconds(backend: Backend, rows: NDArray, k: int) -> float:
-    """Time a second search; the first one may compile kernels and load BLAS."""
+    """Return the time of a second search, because the first may compile kernels and load BLAS."""
     backend.nearest(rows, k)
     started = time.perf_counter()
     backend.nearest(rows, k)
@@ -280,9 +283,9 @@ def _seconds(backend: Backend, rows: NDArray, k: int) -> float:
 
 
 def near_rows_together(copies: Copies, backend: Any) -> Copies:
-    """Order the distinct rows of a large table so that near rows come into the same block.
+    """Order the distinct rows of a large table so that near rows belong to the same block.
 
-    Near rows share neighbors, which are then read from memory less often.
+    Near rows share neighbors, so these neighbors are read from memory less often.
     """
     distinct, place = copies
     if len(place) < LARGE_TABLE:
@@ -294,9 +297,9 @@ def near_rows_together(copies: Copies, backend: Any) -> Copies:
 def _search(
     searched: tuple[Backend, NDArray, NDArray], rows: slice, k: int, reverse_k: int
 ) -> tuple[NDArray, NDArray, bool]:
-    """Return lists of some distinct rows, and whether a reverse neighbor may be missing.
+    """Return the lists of some distinct rows, and whether they may miss a reverse neighbor.
 
-    One neighbor more than k shows whether a list ends in ties.
+    The search returns one neighbor more than k, which shows whether a list ends in ties.
     """
     backend, reference, distinct = searched
     one_more = min(k + 1, reference.shape[0] - 1)
@@ -306,9 +309,10 @@ def _search(
 
 
 def end_in_ties(distances: NDArray, k: int, reverse_k: int) -> bool:
-    """Return whether lists of k rows may miss a reverse neighbor, given one distance more.
+    """Return whether lists that are cut to k rows may miss a reverse neighbor.
 
-    They miss none if no score needs reverse neighbors, or if they hold all other rows.
+    ``distances`` has one column more than k, unless the lists hold all other rows. Complete lists
+    miss nothing. The result is also False if no score needs reverse neighbors.
     """
     if reverse_k == 0 or distances.shape[1] == k:
         return False
@@ -316,14 +320,14 @@ def end_in_ties(distances: NDArray, k: int, reverse_k: int) -> bool:
 
 
 def _search_rows(reference: NDArray) -> int:
-    """Return the number of rows to search together."""
+    """Return the number of rows of a block in the search."""
     n, d = reference.shape
     most = SEARCH_ROWS if d < WIDE else 4 * SEARCH_ROWS
     return min(most, max(SEARCH_ROWS, n // ENOUGH_BLOCKS))
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
-    """Cut ``n`` rows into blocks."""
+    """Yield slices of at most ``size`` rows that together cover ``n`` rows."""
     for start in range(0, n, size):
         yield slice(start, min(n, start + size))
 
@@ -332,7 +336,7 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 def leave_out(
     distances: NDArray, indices: NDArray, own: NDArray, k: int
 ) -> tuple[NDArray, NDArray]:
-    """Cut lists to ``k`` entries, and leave out the row itself where it is listed."""
+    """Remove each row from its own list, and cut the lists to ``k`` entries."""
     m = distances.shape[0]
     kept, kept_index = unset((m, k)), unset((m, k), np.int32)
     for row in range(m):
@@ -346,12 +350,15 @@ def leave_out(
 
 
 def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
-    """Give every copy of a row the list of that row, with the row in place of the copy."""
+    """Fill in the lists of copies, given the lists of first rows and the first row of each row.
+
+    The list of a copy is the list of the first row, with the first row itself in place of the copy.
+    """
     copies = np.flatnonzero(first != np.arange(len(first)))
     for part in blocks(len(copies), LARGE_TABLE):
         own = copies[part]
         source = first[own]
-        # A copy has the row itself at distance 0, then the list of the row.
+        # The list of a copy starts with the first row, at distance 0.
         longer = np.pad(distances[source], ((0, 0), (1, 0)))
         longer_index = np.column_stack([source.astype(np.int32), indices[source]])
         found = leave_out(longer, longer_index, own, distances.shape[1])
@@ -365,14 +372,14 @@ def keep_entries(entries: Reverse, kept: NDArray) -> Reverse:
 
 
 def without_own(entries: Reverse, own: NDArray) -> Reverse:
-    """Take the row itself out of its reverse neighbors."""
+    """Remove each row from its own reverse neighbors."""
     offsets, indices, _ = entries
     return keep_entries(entries, indices != np.repeat(own, np.diff(offsets)))
 
 
 @compiled
 def turn_around(distances: NDArray, indices: NDArray, radii: NDArray) -> Reverse:
-    """List, for every row, the rows that have it within their radius."""
+    """Return, for every row, the rows that have it within their radius, from neighbor lists."""
     n, k = indices.shape
     offsets, free = unset(n + 1, np.int64), unset(n, np.int64)
     for row in range(n + 1):

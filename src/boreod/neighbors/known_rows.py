@@ -1,8 +1,8 @@
 """The search for rows that are already in the reference table.
 
-Users often score the table that a model was fitted on. A row that is in the reference table must
-not be its own nearest neighbor, so it is left out of its own list. Rows are compared by value over
-all columns: a 64-bit hash finds the candidate, and equality decides.
+Users often score the table to which a model was fitted. A row that is in the reference table must
+not be its own nearest neighbor, so it is left out of its own list. Rows are compared by the values
+of all columns: a 64-bit hash finds candidates, and then all values must be equal.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from boreod.compiled import compiled, unset
 from boreod.parallel import computed_once
 
 UNKNOWN = -1
-# These are the bits of -0.0.
+# The bits of -0.0.
 MINUS_ZERO = np.uint64(1 << 63)
 
 
@@ -36,26 +36,26 @@ class KnownRows:
         return _find(self.rows, hashes, order, rows, wanted, hashes.searchsorted(wanted))
 
     def distinct(self) -> tuple[NDArray, NDArray]:
-        """Return the positions of distinct rows, and for every row its place among these."""
+        """Return what :func:`distinct_rows` returns, for the rows of the index."""
         first = self.find(self.rows)
         distinct = np.flatnonzero(first == np.arange(len(first)))
         return distinct, np.searchsorted(distinct, first)
 
     @computed_once
     def _sorted(self) -> tuple[NDArray, NDArray]:
-        """Hashes of all rows, ascending, and the rows that have them."""
+        """Return the hashes of all rows, ascending, and the positions of the rows in this order."""
         hashes = _hash_rows(self.rows.view(np.uint64))
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order
 
 
 def hash_rows(rows: NDArray) -> NDArray:
-    """Return a 64-bit hash of every row, to find equal rows where rows are not stored."""
+    """Return a 64-bit hash of every row; hashes identify equal rows when rows are not stored."""
     return _hash_rows(np.ascontiguousarray(rows, np.float64).view(np.uint64)).view(np.int64)
 
 
 def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the positions of distinct rows, and for every row its place among these.
+    """Return the positions of the distinct rows, and for every row its index in this list.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
 
 @compiled
 def _hash_rows(bits: NDArray) -> NDArray:
-    """Mix the bits of all values of a row (multiply and shift, as in splitmix64)."""
+    """Return a hash of the bits of each row (multiply and shift, as in splitmix64)."""
     hashes = unset(bits.shape[0], np.uint64)
     for row in range(bits.shape[0]):
         state = np.uint64(0x9E3779B97F4A7C15)
@@ -88,7 +88,11 @@ def _find(
     reference: NDArray, hashes: NDArray, order: NDArray, rows: NDArray, wanted: NDArray,
     places: NDArray,
 ) -> NDArray:  # fmt: skip
-    """Compare rows with reference rows of the same hash; ``places`` are the first of these."""
+    """Return the first equal reference row of each row, or UNKNOWN.
+
+    Only reference rows with the same hash are compared. ``places`` holds, for each row, the first
+    place in ``hashes`` that may have its hash.
+    """
     found = unset(rows.shape[0], np.int64)
     for row in range(rows.shape[0]):
         found[row] = UNKNOWN

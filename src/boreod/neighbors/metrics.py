@@ -1,15 +1,16 @@
-"""Metrics: the distance of two rows and the order of neighbors, the same in every kernel.
+"""Metrics: the distance of two rows and the order of neighbors, which all kernels share.
 
-A kernel works with *reduced* distances, which order rows in the same way and cost less (the square
-for ``euclidean``). Terms are always added in the order of the columns, so the same two rows give
-the same float64 in a tree, in a tile of the brute-force search and among neighbors.
+Kernels compute *reduced* distances, which order rows in the same way as distances and are cheaper.
+For ``euclidean``, the reduced distance is the square. Terms are always added in the order of the
+columns. So the distance of two rows is the same float64 in a tree, in a tile of the brute-force
+search and among neighbors.
 
-``cosine`` is one minus the cosine of the angle, that is half the squared Euclidean distance between
-rows of length one. A row of zeros has no direction; it is placed on an axis of its own, so it is at
-distance 1 from every other direction and at distance 0 from other rows of zeros.
+``cosine`` is one minus the cosine of the angle, which is half the squared Euclidean distance
+between rows of length 1. A row of zeros has no direction. It is placed on an additional axis, so it
+is at distance 1 from every row with a direction, and at distance 0 from other rows of zeros.
 
-Of two rows at the same distance the one with the lower index comes first. All searches go through
-the functions that order (distance, index) pairs, so they agree on ties to the last row.
+If two rows have the same distance, the row with the lower index comes first. All searches sort
+(distance, index) pairs with the functions of this module, so they order ties in the same way.
 """
 
 import numpy as np
@@ -22,13 +23,13 @@ METRICS = {"euclidean": EUCLIDEAN, "manhattan": MANHATTAN, "cosine": COSINE}
 
 
 def embed(points: NDArray, metric: int) -> NDArray:
-    """Return the rows as kernels need them: float64 in C order, of length one for cosine."""
+    """Return the rows as kernels need them: float64 in C order; of length 1 for ``cosine``."""
     if metric != COSINE:
         return np.ascontiguousarray(points, dtype=np.float64)
-    # In C order, sums over columns always add in the same order.
+    # In C order, NumPy's sums over columns always have the same order of additions.
     points = np.ascontiguousarray(points)
     largest_value = np.abs(points).max(axis=1, keepdims=True)
-    # Squares of scaled values cannot underflow.
+    # After scaling, the largest absolute value is 1, so the sum of squares cannot underflow.
     scaled = points / np.where(largest_value == 0, 1.0, largest_value)
     length = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
     has_no_direction = length == 0
@@ -37,13 +38,13 @@ def embed(points: NDArray, metric: int) -> NDArray:
 
 @inner
 def length(reduced: float, metric: int) -> float:
-    """Return the length of the difference between embedded rows at a reduced distance."""
+    """Return the length of the difference of two embedded rows, given their reduced distance."""
     return reduced if metric == MANHATTAN else np.sqrt(reduced)
 
 
 @inner
 def finish(reduced: float, metric: int) -> float:
-    """Return the distance itself for a reduced distance."""
+    """Return the distance, given the reduced distance."""
     if metric == EUCLIDEAN:
         return np.sqrt(reduced)
     if metric == COSINE:
@@ -53,7 +54,7 @@ def finish(reduced: float, metric: int) -> float:
 
 @inner
 def reduced_reach(radius: float, metric: int) -> float:
-    """Return a reduced distance that nothing within ``radius`` exceeds, rounding included."""
+    """Return an upper bound of the reduced distances within ``radius``, rounding included."""
     if metric == EUCLIDEAN:
         return radius * radius * (1.0 + 1e-15)
     if metric == COSINE:
@@ -77,7 +78,7 @@ def reduced_distances(
 ) -> None:
     """Fill ``out`` with the reduced distances of one row to the rows of a table in its list.
 
-    Four sums are computed at a time, because they do not wait for each other's additions.
+    Four sums are computed at a time, because the processor can then add in parallel.
     """
     last = size - 1
     for start in range(0, size, 4):
@@ -103,14 +104,14 @@ def distances_to_tile(
     """Fill line ``to`` of ``out`` with reduced distances of a row to rows ``start`` to ``stop``.
 
     ``columns`` holds ``d`` columns of the table one after the other, so that the inner loops run
-    over neighboring memory and the compiler uses vector instructions. Indices are unsigned, because
-    signed indices are compared with zero. No array is sliced, because slices count references.
+    over contiguous memory and the compiler uses vector instructions. Indices are unsigned, because
+    Numba compares signed indices with zero. No array is sliced, because slices count references.
     """
     width = stop - start
     for place in range(width):
         out[to, place] = 0.0
     whole = 0 if metric == MANHATTAN else d - d % 4
-    # Four columns per pass need fewer loads and stores of `out`.
+    # Handling four columns per pass saves loads and stores of `out`.
     for a in range(0, whole, 4):
         b, c, e = a + 1, a + 2, a + 3
         p, q, r, s = rows[row, a], rows[row, b], rows[row, c], rows[row, e]
@@ -132,15 +133,15 @@ def distances_to_tile(
 
 @inner
 def comes_before(distance: float, index: int, other_distance: float, other_index: int) -> bool:
-    """Return whether the first pair comes before the second."""
+    """Return whether the first (distance, index) pair sorts before the second."""
     return distance < other_distance or (distance == other_distance and index < other_index)
 
 
 @inner
 def bring_first(distances: NDArray, indices: NDArray, k: int, size: int) -> None:
-    """Move the first ``k`` of ``size`` pairs to the front, and the k-th to position ``k - 1``.
+    """Move the ``k`` smallest of ``size`` pairs to the front, and the k-th to position ``k - 1``.
 
-    The others are in any order (Hoare's selection).
+    All other pairs are in any order (Hoare's selection).
     """
     low, high = 0, size - 1
     while low < high:
@@ -167,9 +168,9 @@ def bring_first(distances: NDArray, indices: NDArray, k: int, size: int) -> None
 
 @inner
 def sort_pairs(distances: NDArray, indices: NDArray, size: int) -> None:
-    """Sort the first ``size`` pairs in place by Shell's method, which is fast below 1000.
+    """Sort the first ``size`` pairs in place by Shell's method, which is fast below 1000 pairs.
 
-    If the two arrays are swapped, pairs are sorted by index.
+    To sort pairs by index, swap the first two arguments.
     """
     gap = 1
     while gap < size // 3:
@@ -190,7 +191,7 @@ def sort_pairs(distances: NDArray, indices: NDArray, size: int) -> None:
 
 @inner
 def replace_last(distances: NDArray, indices: NDArray, distance: float, index: int) -> None:
-    """Replace the last pair of a heap, which is at its root, by another pair."""
+    """Replace the root of a heap, which is its last pair in sorted order, by another pair."""
     size = distances.shape[0]
     place = 0
     while 2 * place + 1 < size:

@@ -1,9 +1,9 @@
 """A neighbor graph of some reference rows, derived from the graph of all reference rows.
 
-Lists are somewhat longer than asked for, so most of them still hold enough neighbors when a fold of
-the rows is taken out. Only the few other lists are searched again. So the graphs of all folds
-together cost only one more search. Each graph is bit-identical to the graph that a search among its
-own rows would give.
+The lists of the whole graph are somewhat longer than k, so most lists still hold k neighbors after
+the rows of a fold are removed. Only lists that become too short are searched again. So the graphs
+of all folds together cost about one additional search. Each graph is bit-identical to the graph
+that a search among its own rows would give.
 """
 
 import math
@@ -26,14 +26,15 @@ from boreod.neighbors.graph import (
 )
 from boreod.neighbors.known_rows import distinct_rows
 
-# Lists are longer than the mean length needed, by this many standard deviations.
+# Lists exceed the mean length that is needed by this number of standard deviations.
 DEVIATIONS = 2.5
 
 
 def depth_for(k: int, share: float) -> int:
-    """Return the length of lists that hold k neighbors when a share of all rows is taken out.
+    """Return the length of lists that still hold k neighbors after a share of all rows is removed.
 
-    It is the mean number of draws until k of them lie outside the share, plus some deviations.
+    The length is the mean number of draws until k of them are outside the share, plus DEVIATIONS
+    standard deviations.
 
     Examples
     --------
@@ -44,13 +45,13 @@ def depth_for(k: int, share: float) -> int:
 
 
 class PartSearch:
-    """A search back end for some of the rows of another back end, in the same order."""
+    """A search back end for a part of the rows of another back end, in the same order."""
 
     def __init__(self, whole: NeighborGraph, rows: NDArray) -> None:
         self._backend, self._n_rows = whole.backend, len(whole.reference)
         self._rows = rows
         self._share = 1.0 - len(rows) / self._n_rows
-        # The place of every row in the part is -1 for rows outside.
+        # The place of every row in the part, or -1 if the row is not in the part.
         self.place = np.full(self._n_rows, -1, np.int32)
         self.place[rows] = np.arange(len(rows))
 
@@ -61,7 +62,7 @@ class PartSearch:
         return places[places >= 0]
 
     def reach(self, radii: NDArray) -> Any:
-        """Return the radii of the part as the search of all rows needs them."""
+        """Prepare the radii of the part for the back end of all rows."""
         of_all = np.zeros(self._n_rows)
         of_all[self._rows] = radii
         return self._backend.reach(of_all)
@@ -74,7 +75,7 @@ class PartSearch:
     def nearest_and_reverse(
         self, rows: NDArray, k: int, reach: Any
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
-        """Return the k nearest rows, and rows of the part that have a row within their radius."""
+        """Return the k nearest rows and the reverse neighbors, both in the part."""
         depth = min(self._n_rows, depth_for(k, self._share))
         *lists, entries = self._backend.nearest_and_reverse(rows, depth, reach)
         offsets, indices, of_part = keep_entries(entries, self.place[entries[1]] >= 0)
@@ -84,7 +85,7 @@ class PartSearch:
     def _complete(
         self, rows: NDArray, k: int, depth: int, lists: tuple[NDArray, NDArray]
     ) -> tuple[NDArray, NDArray]:
-        """Cut lists to k rows of the part; where too few are left, search longer lists."""
+        """Cut lists to k rows of the part; if a list has fewer, search a longer list."""
         distances, indices, short = cut(*lists, self.place, k)
         while len(short):
             depth = min(self._n_rows, 2 * depth)
@@ -98,9 +99,9 @@ class PartSearch:
 def part_of(
     training: TrainingGraph, rows: NDArray, ks: Ks, reverse_k: int, copies: Copies | None = None
 ) -> TrainingGraph:
-    """Return the graph and the lists of some reference rows, whose positions ascend.
+    """Return the training graph of some reference rows, whose positions must ascend.
 
-    ``copies`` is the result of :func:`distinct_rows` for these rows, if it is known already.
+    ``copies`` is the result of :func:`distinct_rows` for these rows, if the caller knows it.
     """
     whole = training.graph
     search = PartSearch(whole, rows)
@@ -131,7 +132,10 @@ def part_of(
 def cut(
     distances: NDArray, indices: NDArray, place: NDArray, k: int
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the first k entries of the part, as places in it, and the rows with fewer."""
+    """Return the first k entries of each list that are in the part, as places in the part.
+
+    Also return the rows whose lists have fewer such entries.
+    """
     m = distances.shape[0]
     kept, kept_index = unset((m, k)), unset((m, k), np.int32)
     short = unset(m, np.int64)

@@ -1,16 +1,21 @@
-"""The float32 pass of the brute-force search: few candidates out of many rows.
+"""The float32 pass of the brute-force search, which selects a few candidates from many rows.
 
-The table lies in cells of nearby rows (:mod:`boreod.neighbors.rounded`). Every row of a block has a
-list of candidates, each with an upper bound on its reduced distance. The k-th smallest of these
-bounds the k-th distance. A cell whose box is farther away is skipped. Of any other cell, only rows
-that may be nearer are noted. When a list is full, candidates that are too far are dropped. The few
-nearest cells give a first bound.
+The table is stored in cells of nearby rows (:mod:`boreod.neighbors.rounded`). Every row of a block
+has a list of candidates, each with an upper bound on its reduced distance. The k-th smallest of
+these upper bounds is a bound on the distance to the k-th neighbor. The search compares a row with
+the cells one after the other:
 
-Where several rows of a block meet a cell, their distances come from a product of matrices, unless
-its error matters. In all other cases they are sums of squared differences.
+- The nearest cells come first, because they give a good bound early.
+- A cell is skipped if its box is farther away than the bound.
+- Otherwise, the row *meets* the cell: the rows of the cell that may be nearer than the bound become
+  candidates.
+- When a list is full, candidates that exceed the bound are dropped.
 
-Python allocates the memory, and parts of kernels get positions instead of slices, because arrays
-that are made or cut out inside kernels take long to compile.
+If several rows of a block meet a cell, a matrix product gives their distances, unless its rounding
+error is too large. In all other cases, differences of values give the distances.
+
+Python allocates the memory, and functions inside kernels get positions instead of slices, because
+creating or slicing arrays inside kernels takes long to compile.
 """
 
 import threading
@@ -33,31 +38,34 @@ from boreod.neighbors.rounded import (
 )
 from boreod.neighbors.tree import Cells, box_lengths
 
-# The nearest cells, with at most this many rows in all, give a first bound.
+# The largest total number of rows in the nearest cells, which give the first bound.
 NEAR_ROWS = 1024
-# A product is faster for at least this many rows.
+# From this number of rows on, a matrix product is faster than differences.
 TOGETHER = 4
 # The error of products may be at most this share of the k-th reduced distance.
 NEGLIGIBLE = 0.02
-# Products are not used for larger squares, because infinity minus infinity is NaN in float32.
+# Products are not used if the square of a row's length is larger, because float32 would overflow
+# and infinity minus infinity is NaN.
 TOO_FAR = 1e30
-# These mark a cell that gives a first bound, and a cell without radii. No distance is as small.
+# MARK marks a cell that gives the first bound, and NO_RADIUS marks a cell without radii. Distances
+# are never negative.
 MARK = -1.0
 NO_RADIUS = -2.0
-# This many comparisons, a byte each, are read as one 64-bit number.
+# Number of results of comparisons, one byte each, that are read as one 64-bit number.
 GROUP = 8
-# A bound is found among this many steps of 2**15 float32 numbers each.
+# A bound is found in a histogram with this many bins (steps) of 2**15 float32 numbers each.
 STEPS = 1024
 SHIFT = 15
 
-# Columns of `known` are the bound on the k-th distance of a row, the length up to which its
-# candidates are complete, and its largest error so far. The last two are the error of its distances
-# to the current cell, and the square of its length relative to the center of that cell.
+# Columns of `known`, which has one line per row: the bound on the k-th reduced distance, the length
+# up to which candidates are complete, the largest error so far, the error of the distances to the
+# current cell, and the squared length of the row relative to the center of the current cell.
 BOUND, COMPLETE_TO, MET_ERROR, ERROR, SQUARE = range(5)
-# Columns of `counts` are the number of candidates, whether they are complete, and the center.
+# Columns of `counts`: the number of candidates, whether the candidates are complete, and the center
+# to which the row is relative.
 COUNT, COMPLETE, CENTER = range(3)
 
-# The memory of the last search for one row is used again.
+# Holds the memory of the last search for a single row, which the next such search reuses.
 _LAST = threading.local()
 
 
@@ -73,11 +81,11 @@ def find_candidates(
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, int]:
     """Compare a block of rows with the table cell by cell, so that each cell is read once.
 
-    ``reach`` is the result of :func:`rough_reach`, and the largest radius in every cell.
+    ``reach`` holds the result of :func:`rough_reach` and the largest radius in every cell.
 
-    Return candidates, ``counts`` and ``known``, and pairs with their number. Complete candidates
-    hold every reference row up to the length ``COMPLETE_TO``, and thus the k nearest. In a pair,
-    the row may lie within the radius of the reference row.
+    Return the candidates, ``counts``, ``known``, the pairs, and the number of pairs. Complete
+    candidates include every reference row up to the length ``COMPLETE_TO``. A pair is a row and a
+    reference row whose radius may cover the row.
     """
     m, d = rows.shape
     growth = growth_of(d)
@@ -99,7 +107,9 @@ def find_candidates(
         meet(n_turns, True, farthest)
         spoiled = known[:, MET_ERROR] > NEGLIGIBLE * known[:, BOUND]
         if spoiled.any():
-            # No limit exceeds NaN, so the other rows do not meet their marked cells again.
+            # The error of products is too large for the spoiled rows, so they meet their marked
+            # cells again, without products. All other rows skip these cells, because comparisons
+            # with NaN are false.
             bounds[~spoiled[:, np.newaxis] & (bounds == MARK)] = np.nan
             known[spoiled, :3] = (np.inf, np.inf, 0.0)
             counts[spoiled, COUNT] = 0
@@ -110,7 +120,7 @@ def find_candidates(
 
 
 def _work_for(m: int, d: int, n_cells: int, tile: int, room: int) -> tuple[NDArray, ...]:
-    """Return memory for a search; a single row reuses the memory of the last one."""
+    """Return the memory for a search; a single row reuses the memory of the last single row."""
     shape = (m, d, n_cells, tile, room)
     if m == 1 and getattr(_LAST, "shape", None) == shape:
         return cast(tuple[NDArray, ...], _LAST.work)
@@ -124,15 +134,15 @@ def _work_for(m: int, d: int, n_cells: int, tile: int, room: int) -> tuple[NDArr
         unset((m, room), np.int32),  # candidates
         unset(2, np.int64),  # progress: the next turn, and the number of pairs
         kept,  # upper bounds on the reduced distances of candidates
-        kept.view(np.int32),  # bits: the same, read as integers
+        kept.view(np.int32),  # bits: the memory of `kept`, read as integers
         unset((m, d + EXTRA), np.float32),  # placed: rows relative to centers
-        unset((m, d + EXTRA), np.float32),  # gathered: values of the rows that meet a cell
-        unset((m, tile), np.float32),  # tiles: their reduced distances to the rows of the cell
+        unset((m, d + EXTRA), np.float32),  # gathered: placed rows that meet a cell
+        unset((m, tile), np.float32),  # tiles: reduced distances of these rows to the cell's rows
         unset(m, np.int64),  # chosen: the rows that meet a cell
-        groups,  # results of comparisons, eight in a number
-        groups.view(np.uint8),  # below: the same, one by one
-        steps,  # numbers of candidates by bounds
-        steps.view(np.float32),  # number: the same, read as float32
+        groups,  # results of comparisons, eight per number
+        groups.view(np.uint8),  # below: the memory of `groups`, one result per byte
+        steps,  # histogram of the upper bounds of candidates
+        steps.view(np.float32),  # number: the memory of `steps`, read as float32
     )
     if m == 1:
         _LAST.shape = shape
@@ -146,13 +156,16 @@ def _meet_cells(
     reach: NDArray, work: tuple[NDArray, ...], last: int, with_products: bool,
     farthest: NDArray, pairs: NDArray,
 ) -> bool:  # fmt: skip
-    """Continue a search, which has one turn per marked cell, then one turn per other cell.
+    """Continue a search, which has two rounds of turns with one turn per cell.
 
-    After each of these parts, a turn without a cell shortens lists. The search stops before the
-    turn ``last``. Return whether it stopped earlier, because there is not enough space for pairs.
+    In the first round, rows meet only the cells that are marked for them; in the second round, they
+    meet all other cells. After each round, a turn without a cell shortens the lists. The search
+    stops before the turn ``last``. Return whether it stopped earlier because the space for pairs is
+    too small.
     """
-    # All arrays are unpacked here, and parts get them one by one. A part that gets a tuple counts
-    # references of all its arrays in every turn, which costs a lone row a tenth of its time.
+    # Unpack all arrays here, because functions get them one by one. A function that got a tuple
+    # would count references of all its arrays in every turn, which takes a tenth of the time of a
+    # search for a single row.
     (
         bounds, known, counts, candidates, progress, kept, bits, placed, gathered, tiles, chosen,
         groups, below, steps, number,
@@ -212,7 +225,7 @@ def _begin(
     cells: Cells, rows: NDArray, metric: int, n_near: int, bounds: NDArray, known: NDArray,
     counts: NDArray, near: NDArray,
 ) -> None:  # fmt: skip
-    """Fill in distances to boxes, mark the nearest cells of every row, and start empty lists."""
+    """Fill in the distances to boxes, mark the nearest cells of every row, and empty the lists."""
     n_cells = bounds.shape[1]
     size = n_near if n_near < n_cells else n_cells
     for row in range(rows.shape[0]):
@@ -236,7 +249,10 @@ def _begin(
 
 @inner
 def _is_near(bound: float, limit: float, other: float, marked: bool) -> bool:
-    """Return whether a cell is marked as asked, and within one of two limits of a row."""
+    """Return whether a row meets a cell in this round: one of two limits must reach the cell.
+
+    ``marked`` says whether the round is for marked cells, whose ``bound`` is MARK.
+    """
     return (bound < 0.0) == marked and (bound <= limit or bound <= other)
 
 
@@ -245,10 +261,10 @@ def _next_turn(
     turn: int, last: int, with_products: bool, bounds: NDArray, known: NDArray, farthest: NDArray,
     chosen: NDArray,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Go on to the next turn in which rows meet a cell. Return turn, cell and number of rows.
+    """Find the next turn in which rows meet a cell. Return the turn, the cell and the row count.
 
-    If nearly all rows meet the cell, all rows do, because a product of all rows need not gather
-    them first. A turn without a cell has all rows.
+    If nearly all rows would meet the cell, all rows meet it, because a product of all rows need not
+    gather rows first. In a turn without a cell, all rows are chosen.
     """
     m, n_cells = bounds.shape[0], farthest.shape[0]
     while turn < last:
@@ -276,9 +292,9 @@ def _place_rows(
     centers: NDArray, center: int, radius: float, extent: float, rows: NDArray, chosen: NDArray,
     size: int, with_products: bool, known: NDArray, counts: NDArray, placed: NDArray,
 ) -> bool:  # fmt: skip
-    """Place chosen rows relative to the center of a cell; return whether products are worth it.
+    """Place chosen rows relative to the center of a cell; return whether a product is worthwhile.
 
-    The error E of rows whose distances may come from a product is known afterwards.
+    Set the error E of each row whose distances may come from a product, and -1 for all other rows.
     """
     d, n_good = rows.shape[1], 0
     for place in range(size):
@@ -301,7 +317,7 @@ def _measure(
     use_products: bool, plain_error: float, known: NDArray, placed: NDArray, gathered: NDArray,
     tiles: NDArray,
 ) -> None:  # fmt: skip
-    """Fill in reduced distances of chosen rows to the rows of a cell, and their errors E."""
+    """Fill in the reduced distances of chosen rows to the rows of a cell, and the errors E."""
     if use_products:
         if size < placed.shape[0]:
             for place in range(size):
@@ -322,9 +338,9 @@ def _note(
     counts: NDArray, tiles: NDArray, groups: NDArray, below: NDArray, kept: NDArray,
     candidates: NDArray,
 ) -> None:  # fmt: skip
-    """Note the rows of a cell that may be nearer to a row than the bound on its k-th distance.
+    """Add the rows of a cell that may be within a row's bound to the candidates of the row.
 
-    Comparisons are first stored as a byte each, and then read eight at a time.
+    Results of comparisons are stored as one byte each, and then read eight at a time.
     """
     width, error, so_far = stop - start, known[row, ERROR], counts[row, COUNT]
     n_groups = (width + GROUP - 1) // GROUP
@@ -352,10 +368,10 @@ def _make_room(
     known: NDArray, counts: NDArray, candidates: NDArray, kept: NDArray, bits: NDArray,
     steps: NDArray, number: NDArray,
 ) -> None:  # fmt: skip
-    """Shorten lists of chosen rows that lack the room needed, or all if none is needed.
+    """Update bounds and shorten the lists of chosen rows that lack room for ``needed`` candidates.
 
-    Candidates that are too far are dropped. Ties may leave no room. Then only ``k`` candidates are
-    kept, which still give the bound.
+    If ``needed`` is 0, all lists are shortened. Candidates that are too far are dropped. If ties
+    still leave too little room, only ``k`` candidates that define the bound are kept.
     """
     for place in range(size):
         row = chosen[place]
@@ -383,9 +399,9 @@ def _make_room(
 def _bound_on(
     row: int, k: int, count: int, bits: NDArray, steps: NDArray, number: NDArray
 ) -> np.float32:
-    """Return a number that is equal to, or slightly above, the k-th smallest value.
+    """Return the k-th smallest value, or a number slightly above it.
 
-    The bits of float32 numbers that are not negative sort like the numbers.
+    The bits of nonnegative float32 numbers, read as integers, sort like the numbers.
     """
     highest = ZERO
     for place in range(count):
@@ -400,7 +416,7 @@ def _bound_on(
                 steps[step if step > 0 else 0] += 1
         if steps[0] < k:
             break
-        # The k-th value may lie below all steps.
+        # The k-th value may be below all steps; then move the steps down.
         highest = ((lowest + 1) << SHIFT) - 1
     step, so_far = 0, steps[0]
     while so_far < k:
@@ -417,7 +433,7 @@ def _cover(
     bounds: NDArray, farthest: NDArray, reach: NDArray, known: NDArray, tiles: NDArray,
     groups: NDArray, below: NDArray, pairs: NDArray, found: int,
 ) -> int:  # fmt: skip
-    """Note rows of a cell whose radii may cover chosen rows; return the number of pairs."""
+    """Add pairs for the rows of a cell whose radii may cover chosen rows; return the pair count."""
     width, here = stop - start, reach[start:stop]
     n_groups = (width + GROUP - 1) // GROUP
     for place in range(size):

@@ -1,24 +1,26 @@
 """A table rounded to float32, cell by cell, and bounds on the errors of its distances.
 
-Every cell has a center: its own, or the center of an earlier cell. A row of a cell is stored as its
-difference from the center, divided by the extent of the table, so its numbers are small. Let
-u = 2^-24, let x be a row of a cell and q any row, both relative to the center, r the largest |x| of
-the cell, and D the distance of x and q. Rounding moves x by u |x| and q by u |q|. The reduced
-distance F (the square for ``euclidean``) is computed in one of two ways, and both give
+Every cell has a center, which may be that of an earlier cell. A row of a cell is stored as its
+difference from the center, divided by the extent of the table, so its numbers are small. Let x be a
+row of a cell and q any row, both relative to the center. Let r be the largest |x| of the cell, D
+the distance of x and q, d the number of columns, and u = 2^-24. Rounding changes x by u |x| and q
+by u |q|. The float32 distance F is computed in one of two ways. For both ways, the reduced
+distances (the squares for ``euclidean``) satisfy
 
     F <= g D + E   and   D <= g F + E   (D and F reduced),
 
-with d columns, g = (1 - c)^-4 and c = (d + 5) u. The two ways differ in E.
+with g = (1 - c)^-4 and c = (d + 5) u. The two ways differ in E.
 
 *Differences.* |q| is at most r + D, so rounding changes the length of q - x by at most 2 u r + u D.
 Computing the length adds an error of less than (d + 4) u D. With e = 2 u r, the float32 length is
 at most (1 + c) D + e. Then (a + e)^2 <= (1 + c) a^2 + (1 + 1 / c) e^2 gives E = (1 + 1 / c) e^2.
 
-*Products.* |q|^2 + |x|^2 - 2 q.x is an entry of a matrix product. Its d + 2 terms have sizes that
-add up to at most S^2, with S = |q| + r. In any order of addition, the sum has an error of at most
-(d + 2) u S^2, and the two squares in it of u S^2. Rounding the rows changes the length by u S, and
-its square by a relative u and by u S^2. So E = (d + 8) u S^2. Products are ten times faster where
-many rows meet a cell. They are used if E is small compared with the k-th distance.
+*Products.* |q|^2 + |x|^2 - 2 q.x is an entry of a matrix product. The sizes of its d + 2 terms add
+up to at most S^2, with S = |q| + r. In any order of addition, the error of the sum is at most
+(d + 2) u S^2, and the error of the two squares in it is at most u S^2. Rounding the rows changes
+the length by u S, and its square by a relative u and by u S^2. So E = (d + 8) u S^2. If many rows
+meet a cell, products are ten times faster than differences. Products are used if E is small
+compared with the k-th distance.
 """
 
 from functools import cache
@@ -31,31 +33,31 @@ from boreod.compiled import inner, unset
 from boreod.neighbors.metrics import MANHATTAN
 from boreod.neighbors.tree import Cells
 
-# This is the relative rounding error of float32.
+# The relative rounding error of float32.
 UNIT = 2.0**-24
 # A float32 distance in a table of extent 1 loses at most this much by underflow.
 UNDERFLOW = 1e-17
-# A table has at least this extent.
+# Extents of tables are raised to at least this value.
 MIN_EXTENT = 1e-140
-# A few float32 operations lose less than this factor.
+# A few float32 operations change a number by less than this factor.
 ROUNDED = 1.0 + 2.0**-20
-# A product has this many more columns than the table, for the squares.
+# Number of additional columns in a product, for the squares.
 EXTRA = 2
-# Products are multiplied by this factor.
+# Matrix products are multiplied by this factor, which gives |q|^2 + |x|^2 - 2 q.x.
 FACTOR = np.full(1, -2.0, np.float32)
-# A cell shares a center if this multiplies its radius by at most this factor.
+# A cell uses the center of an earlier cell if its radius grows by at most this factor.
 MOST_SPREAD = 1.5
 
-# A rounded table holds its columns, cell by cell, and two more for products; the centers; the index
-# of every cell's center; the radii of cells around their centers; and the extent.
+# A rounded table: its columns, cell by cell, with EXTRA columns for products; the centers; the
+# index of every cell's center; the radii of cells around their centers; and the extent.
 Rounded = tuple[NDArray, NDArray, NDArray, NDArray, float]
 
 
 def round_table(points: NDArray, cells: Cells, metric: int) -> Rounded:
     """Return a table rounded to float32, cell by cell."""
     order, cuts, low, high = cells
-    # A table of less than MIN_EXTENT is not scaled up to 1: squares of differences that vanish in
-    # float64 must not look large in float32.
+    # A table with an extent below MIN_EXTENT is not scaled to 1, because squares of differences
+    # that underflow to 0 in float64 must not be large in float32.
     extent = max(float((high.max(axis=1) - low.min(axis=1)).max()), MIN_EXTENT)
     n, d = points.shape
     radii = unset(len(cuts) - 1)
@@ -82,7 +84,7 @@ def round_table(points: NDArray, cells: Cells, metric: int) -> Rounded:
 
 
 def _longest(rows: NDArray, metric: int) -> float:
-    """Return the largest distance of rows from zero."""
+    """Return the largest length of a row."""
     if metric == MANHATTAN:
         return float(np.abs(rows).sum(axis=1).max())
     return float(np.sqrt((rows * rows).sum(axis=1).max()))
@@ -95,7 +97,7 @@ def growth_of(n_columns: int) -> float:
 
 
 def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> NDArray:
-    """Return radii around the rows of the table as the float32 pass needs them."""
+    """Return upper bounds of reduced radii in float32, relative to the extent of the table."""
     # A radius too large for float32 becomes infinite and covers every row.
     with np.errstate(over="ignore"):
         reduced = radii / extent
@@ -113,7 +115,7 @@ def _relative_error(n_columns: int) -> float:
 def place_row(
     rows: NDArray, row: int, centers: NDArray, center: int, extent: float, placed: NDArray
 ) -> float:
-    """Fill in a row relative to a center; return the square of its length."""
+    """Fill in a row relative to a center; return its squared length."""
     d = rows.shape[1]
     factor = 1.0 / extent
     square = 0.0

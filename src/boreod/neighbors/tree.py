@@ -1,16 +1,16 @@
-"""Exact search in a k-d tree, for tables of few columns, and the cells of a table.
+"""Exact search in a k-d tree for tables of few columns, and the cells of a table.
 
-Every node knows the box around its rows. Box distances add their terms in the order of the columns,
-as row distances do. Rounding is monotone, so the distance to a box never exceeds the computed
-distance to a row inside. A box that is too far away can therefore be left out without losing a
-neighbor, not even a tie. A box without extent holds many copies of one row. It is a leaf of any
-size, and its copies are taken in the order of their indices until one is refused, so that copies do
-not slow the search down.
+Every node stores the box around its rows. Distances to boxes add their terms in the order of the
+columns, as distances of rows do. Rounding is monotone, so the computed distance to a box never
+exceeds the computed distance to a row inside. A box that is too far away can therefore be skipped
+without losing a neighbor, even in ties. A box without extent holds copies of one row. Such a box is
+a leaf of any size. The search offers its copies in the order of their indices and stops at the
+first copy that does not fit, so copies do not slow down the search.
 
-Reverse neighbors are found in the same tree: a node whose box is farther away than the largest
-radius inside cannot hold one.
+Reverse neighbors are found in the same tree: if the box of a node is farther away than the largest
+radius of its rows, the node holds no reverse neighbor.
 
-The leaves of a shallow tree are the cells in which brute force keeps its table.
+The leaves of a shallow tree are the cells in which brute force stores its table.
 """
 
 import numpy as np
@@ -30,11 +30,11 @@ from boreod.neighbors.metrics import (
 from boreod.parallel import computed_once
 
 LEAF_ROWS = 24
-# This index comes after the index of every row.
+# An index that is larger than the index of every row.
 NOBODY = np.iinfo(np.int32).max
-# A tree holds its rows in order, that order, and the spans and boxes of its nodes.
+# A tree: its rows in order, the order, and the spans and boxes of its nodes.
 Tree = tuple[NDArray, NDArray, NDArray, NDArray]
-# Cells hold an order of the rows, the cuts in that order, and low and high corners of boxes.
+# Cells: an order of the rows, the cuts in this order, and the low and high corners of boxes.
 Cells = tuple[NDArray, NDArray, NDArray, NDArray]
 
 
@@ -58,7 +58,7 @@ class KDTree:
         return self._tree[1]
 
     def reach(self, radii: NDArray) -> tuple[NDArray, NDArray]:
-        """Return the radii in the order of the tree, and the largest one below every node."""
+        """Return the radii in the order of the tree, and the largest radius below every node."""
         in_order = radii[self.order]
         return in_order, _largest_below(in_order, self._tree[2])
 
@@ -69,14 +69,14 @@ class KDTree:
     def nearest_and_reverse(
         self, rows: NDArray, k: int, reach: tuple[NDArray, NDArray]
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
-        """Return the nearest rows, and every reference row that has a row within its radius."""
+        """Return the nearest rows, and all reference rows whose radius covers each row."""
         distances, indices = self.nearest(rows, k)
         return distances, indices, _reverse(self._tree, rows, *reach, self.metric)
 
 
 @compiled
 def _nearest(tree: Tree, rows: NDArray, k: int, metric: int) -> tuple[NDArray, NDArray]:
-    """Search one row after the other, near boxes first."""
+    """Search the neighbors of one row after the other; visit near boxes first."""
     _, _, spans, boxes = tree
     distances, indices = unset((rows.shape[0], k)), unset((rows.shape[0], k), np.int32)
     waiting, bound = unset(64, np.int64), unset(64)
@@ -111,7 +111,7 @@ def _nearest(tree: Tree, rows: NDArray, k: int, metric: int) -> tuple[NDArray, N
 def _visit_leaf(
     tree: Tree, node: int, row: NDArray, metric: int, best: NDArray, best_index: NDArray
 ) -> None:
-    """Offer every row of a leaf to the heap of the best."""
+    """Offer every row of a leaf to the heap of the nearest rows."""
     points, order, spans, boxes = tree
     copies = True
     for column in range(row.shape[0]):
@@ -142,7 +142,7 @@ def _largest_below(radii: NDArray, spans: NDArray) -> NDArray:
 def _reverse(
     tree: Tree, rows: NDArray, radii: NDArray, reach: NDArray, metric: int
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Find every reference row whose radius covers the row; indices ascend within a row."""
+    """Find all reference rows whose radius covers each row; indices ascend within a row."""
     points, order, spans, boxes = tree
     offsets, waiting = unset(rows.shape[0] + 1, np.int64), unset(64, np.int64)
     indices, distances, entries = unset(256, np.int32), unset(256), 0
@@ -183,10 +183,11 @@ def _double(indices: NDArray, distances: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
-    """Halve the rows along the widest side of their box until a leaf is small or without extent.
+    """Build a tree that halves rows along the widest side of their box.
 
-    Return an order of the rows, and for every node its span in that order and its box. The children
-    of node ``i`` are ``2 i + 1`` and ``2 i + 2``; a node that does not exist has an empty span.
+    A node becomes a leaf if it is small or if its box has no extent. Return an order of the rows,
+    and for every node its span in this order and its box. The children of node ``i`` are
+    ``2 i + 1`` and ``2 i + 2``. A node that does not exist has an empty span.
     """
     n, d = points.shape
     order, values = np.arange(n, dtype=np.int32), unset(n)
@@ -202,7 +203,10 @@ def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
 def _halve(
     points: NDArray, order: NDArray, values: NDArray, spans: NDArray, boxes: NDArray
 ) -> None:
-    """Fill in spans, boxes, and the order except within leaves; ``values`` is a buffer."""
+    """Fill in spans, boxes, and the order; rows within a leaf stay unsorted.
+
+    ``values`` is a buffer.
+    """
     n_nodes, d = boxes.shape[0], boxes.shape[2]
     for node in range(n_nodes):
         start, stop = spans[node, 0], spans[node, 1]
@@ -270,10 +274,10 @@ def box_lengths(cells: Cells, rows: NDArray, row: int, metric: int, out: NDArray
 
 
 def cut_into_cells(points: NDArray, most_rows: int) -> Cells:
-    """Return leaves as cells of at most ``most_rows`` rows; large leaves of copies are cut.
+    """Return the leaves of a tree as cells of at most ``most_rows`` rows.
 
-    Cell ``i`` holds the rows ``cuts[i]`` to ``cuts[i + 1]`` of the order. Corners of boxes are
-    stored one column of the table after the other: (columns, cells).
+    Larger leaves, which hold copies, are cut. Cell ``i`` holds the rows ``cuts[i]`` to
+    ``cuts[i + 1]`` of the order. Corners of boxes have the shape (columns, cells).
     """
     order, spans, boxes = halve(points, count_nodes(len(points), most_rows))
     leaves = _leaves(spans)

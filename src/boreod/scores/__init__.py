@@ -1,4 +1,4 @@
-"""Registries: scores, which need neighbors, and boreod's own detectors, which need none.
+"""Registries of scores, which need neighbors, and of boreod's detectors, which need no neighbors.
 
 To add a score or a detector, write its class and list the class here.
 """

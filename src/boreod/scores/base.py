@@ -1,9 +1,9 @@
 """Base of all scores: describe each row, then compare it with the descriptions of its neighbors.
 
-A score names one or more *descriptions*, methods that turn a block of rows into an array with one
-column per k. Descriptions of the reference rows are computed once and frozen. A new row is
-described by the same method and compared with the frozen descriptions. If a score compares nothing,
-such as a plain distance, its value is its last description.
+A score names one or more *descriptions*. A description is a method that turns a block of rows into
+an array with one column per k. The descriptions of the reference rows are computed once and stored
+(``frozen``). The same methods describe a new row, which is then compared with the stored
+descriptions. A score without a comparison, such as a plain distance, is its own last description.
 """
 
 from dataclasses import dataclass, field, replace
@@ -17,10 +17,11 @@ from boreod.neighbors import Block, Ks
 from boreod.text import shorten
 from boreod.validation import is_number
 
-# Parameters lie between these limits, so that products of distances stay finite.
+# Parameters lie between SMALLEST_PARAMETER and LARGEST_PARAMETER, so that products of distances
+# stay finite.
 SMALLEST_PARAMETER = 1e-100
 LARGEST_PARAMETER = 1e100
-# Values count as equal if they differ by at most this relative error, as rounding may cause.
+# Values count as equal if their relative difference is at most EQUAL; rounding may cause it.
 EQUAL = 1e-12
 
 
@@ -39,23 +40,24 @@ class Score:
     The parameters of a score are the fields of its dataclass. All of them are positive numbers.
     """
 
-    # The short name, which is also the first part of column names.
+    # The short name, which begins the names of the score's columns.
     name: ClassVar[str]
-    # The name as its authors write it.
+    # The name as the authors of the score write it.
     title: ClassVar[str]
     # Where the score was published.
     citation: ClassVar[str]
     # The score in one line.
     formula: ClassVar[str]
-    # The input of the score: ``"distances"`` to neighbors alone, also ``"reverse"`` neighbors, or
-    # also the ``"geometry"``, which is the distances or angles between neighbors.
+    # The input of the score. ``"distances"``: only the distances to neighbors. ``"reverse"``: also
+    # the reverse neighbors. ``"geometry"``: also the distances or angles between neighbors.
     reads: ClassVar[str] = "distances"
-    # Whether a score that reads no reverse neighbors looks up k-distances of reference rows. A
-    # model file must hold the k-distances that are looked up.
+    # Whether the score looks up k-distances of reference rows. A model file must hold these
+    # k-distances. Scores that read reverse neighbors need no such mark.
     reads_radii: ClassVar[bool] = False
     # The smallest k that gives an informative score.
     min_k: ClassVar[int] = 1
-    # Names of the methods that describe a block, in order. Each gets the descriptions before it.
+    # Names of the methods that describe a block, in order. Each method gets the descriptions that
+    # the methods before it computed.
     descriptions: ClassVar[tuple[str, ...]] = ("describe",)
 
     def __post_init__(self) -> None:
@@ -72,11 +74,14 @@ class Score:
         return cls.compare is not Score.compare
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the scores of a block before :meth:`finish`, one column per k."""
+        """Return the unfinished scores of a block, one column per k; see :meth:`finish`."""
         return described[-1].own
 
     def summarize(self, scores: NDArray) -> NDArray:
-        """Return a summary of the reference rows' scores for :meth:`finish`: (values, ks)."""
+        """Return the summary of the reference rows' scores that :meth:`finish` needs: (values, ks).
+
+        The default summary is the lowest and the highest finite score for each k.
+        """
         finite = np.isfinite(scores)
         high = np.where(finite, scores, -np.inf).max(axis=0)
         low = np.where(finite, scores, np.inf).min(axis=0)
@@ -94,10 +99,10 @@ class Score:
 
 @dataclass(eq=False)
 class PlannedScore:
-    """A score with all its ks, in one view."""
+    """A score and the values of k for which a view computes it."""
 
     label: str
-    # The type is Score, but this annotation would forbid the parameters of subclasses.
+    # The value is a Score. The annotation `Score` would hide the parameters of subclasses.
     definition: Any
     ks: Ks = ()
 
@@ -119,7 +124,7 @@ class FittedScore(PlannedScore):
         return (*self.definition.descriptions, "compare")
 
     def take_step(self, step: int, block: Block, own: list[NDArray]) -> NDArray:
-        """Return one description of a block, or the comparison, given the descriptions before."""
+        """Run one of ``steps`` on a block; ``own`` holds the results of the steps before it."""
         method = getattr(self.definition, self.steps[step])
         before = zip(own, self.frozen[: len(own)], strict=True)
         return method(block, self.ks, [Described(*pair) for pair in before])
@@ -132,14 +137,14 @@ class FittedScore(PlannedScore):
         return self.definition.finish(own[-1], self.summary)
 
     def keep(self, ks: Ks) -> "FittedScore":
-        """Return this score for only some of its ks."""
+        """Return this score for the given subset of its ks."""
         columns = [self.ks.index(k) for k in ks]
         frozen = [np.ascontiguousarray(array[:, columns]) for array in self.frozen]
         return replace(self, ks=ks, frozen=frozen, summary=self.summary[:, columns])
 
 
 def without_infinities(scores: NDArray, summary: NDArray) -> NDArray:
-    """Replace infinities by the lowest and the highest values of a summary."""
+    """Replace negative infinities by the first row of a summary, positive ones by the second."""
     if np.isfinite(scores).all():
         return scores
     bounded = np.where(scores == np.inf, summary[1], scores)
@@ -148,7 +153,7 @@ def without_infinities(scores: NDArray, summary: NDArray) -> NDArray:
 
 @compiled
 def mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
-    """Return the mean of a reference description over the first k neighbors, for every k."""
+    """Return the mean of a reference description over the k nearest neighbors, for every k."""
     result = unset((indices.shape[0], ks.shape[0]))
     for row in range(indices.shape[0]):
         for column in range(ks.shape[0]):
@@ -158,7 +163,7 @@ def mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArr
 
 @inner
 def mean_over(values: NDArray, column: int, indices: NDArray, row: int, k: int) -> float:
-    """Return the mean of one column of a reference description over the first k neighbors."""
+    """Return the mean of one column of a reference description over the k nearest neighbors."""
     total = 0.0
     for place in range(k):
         total += values[indices[row, place], column]
@@ -167,7 +172,7 @@ def mean_over(values: NDArray, column: int, indices: NDArray, row: int, k: int) 
 
 @inner
 def sum_in_lanes(values: NDArray) -> float:
-    """Add up values as four separate sums, so that additions need not wait for each other."""
+    """Return the sum of values; four partial sums let the processor add in parallel."""
     a = b = c = d = 0.0
     whole = values.shape[0] - values.shape[0] % 4
     for place in range(0, whole, 4):

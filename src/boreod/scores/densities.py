@@ -6,7 +6,7 @@ LDF is LOF with a kernel density, in which each neighbor has its own bandwidth.
     lde_k(p) = mean of exp(-u^2 / 2) / (sqrt(2 pi) (h kd_k(o))^d) over the k nearest neighbors o
     ldf_k(p) = m / (lde_k(p) + c m),    m = mean of lde_k(o) over the neighbors
 
-KDEOS: by how many standard deviations is the density below the mean around the row?
+KDEOS: the number of standard deviations by which the density of a row is below the mean around it.
 
     h_k(p)     = s / k * sum of the distances to the k - 1 nearest neighbors
     dens_k(p)  = sum of h_k(o)^-D phi(d(p, o) / h_k(o)) over p itself and its reverse neighbors o
@@ -16,8 +16,8 @@ KDEOS: by how many standard deviations is the density below the mean around the 
 Here s = scale (4 pi)^(-1/10), the canonical bandwidth of the Gaussian kernel, and D is the
 intrinsic dimension. A row with bandwidth 0 adds 1 to the densities of rows at distance 0.
 
-The densities of LDF and KDEOS are kept as logarithms, because kd^d can leave the range of float64
-if there are many columns.
+The densities of LDF and KDEOS are stored as logarithms, because kd^d can exceed the range of
+float64 if there are many columns.
 
 LoOP: the probability that a row is less dense than its neighbors.
 
@@ -43,9 +43,9 @@ from boreod.neighbors import Block, Ks, Reverse
 from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors
 from boreod.scores.knn import sums_to
 
-# A distance is at most this many bandwidths, so that its square is finite.
+# Distances, in bandwidths, are cut to this value, so that their squares are finite.
 LARGEST_DISTANCE = 1e150
-# A row gets this score if a neighbor has copies and thus infinite density.
+# The score of a row if one of its neighbors has infinite density, because that neighbor has copies.
 IN_A_CLUMP = 1.0
 # The largest x for which exp(x) is finite.
 LARGEST_EXPONENT = 709.782712893384
@@ -79,14 +79,14 @@ class LDF(Score):
             return np.log(block.own_radii(ks))
 
     def log_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return logarithms of the kernel densities, up to a constant that cancels."""
+        """Return logarithms of the kernel densities, without a constant that cancels later."""
         return _log_density(
             block.distances, block.indices, block.radii(ks), described[0].reference, np.array(ks),
             float(block.dimension), self.bandwidth,
         )  # fmt: skip
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the bounded ratio of densities; rows with many copies have infinite density."""
+        """Return the bounded ratios of densities; a neighbor with many copies gives IN_A_CLUMP."""
         last = described[-1]
         ratios = _compare(last.own, last.reference, block.indices, np.array(ks))
         self.bound(ratios)
@@ -150,7 +150,8 @@ def log_ratio(
 ) -> float:
     """Return the logarithm of own density / mean density of the neighbors.
 
-    It is NaN if a neighbor has infinite density, and infinite if its exponential would overflow.
+    The result is NaN if a neighbor has infinite density. It is infinite if the ratio itself would
+    overflow.
     """
     for place in range(k):
         terms[place] = reference[indices[row, place], column]
@@ -174,9 +175,10 @@ def _log_mean_exp(terms: NDArray, k: int) -> float:
     return highest + np.log(total / k)
 
 
-# Exponents are at most this, so that the sum of a few thousand terms is finite.
+# Exponents are cut to this value, so that the sum of a few thousand terms is finite.
 LARGEST_TERM = 650.0
-# Terms below this exponent are ignored, because the row's own kernel has exponent 0.
+# Terms with a smaller exponent are ignored, because they are negligible beside the row's own
+# kernel, whose exponent is 0.
 NEGLIGIBLE = -60.0
 
 
@@ -204,17 +206,17 @@ class KDEOS(Score):
     dimension: float = 2.0
 
     def bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return kernel bandwidths, computed from all but the last of the k neighbors."""
+        """Return kernel bandwidths, computed from the k - 1 nearest neighbors."""
         sums = sums_to(block.distances, tuple(k - 1 for k in ks))
         return self.scale * (4.0 * np.pi) ** -0.1 * sums / np.array(ks)
 
     def log_bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return logarithms of the bandwidths, computed once and not again for every pair."""
+        """Return logarithms of the bandwidths, so that they are not computed for every pair."""
         with np.errstate(divide="ignore"):
             return np.log(described[0].own)
 
     def log_kernel_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return logarithms of kernel densities, up to the constant of the normal density."""
+        """Return logarithms of kernel densities, without the constant of the normal density."""
         return _log_kernel_density(
             block.reverse, block.radii(ks), described[0].reference, described[1].own,
             described[1].reference, self.dimension,
@@ -232,13 +234,13 @@ def _log_kernel_density(
     dimension: float,
 ) -> NDArray:  # fmt: skip
     offsets, sources, distances = reverse
-    # The logarithm of 1, minus the constant that is left out.
+    # The logarithm of density 1, minus the constant that all logarithms of densities leave out.
     log_of_one = 0.5 * math.log(2.0 * math.pi)
     m, n_ks = own_logs.shape
     result, unit, total = unset((m, n_ks)), unset(n_ks), unset(n_ks)
     for row in range(m):
         for column in range(n_ks):
-            # Terms are relative to the row's own kernel, which is then exactly 1.
+            # Terms are divided by the row's own kernel, so the row itself contributes exactly 1.
             own_log = own_logs[row, column]
             unit[column] = -dimension * own_log if own_log > -np.inf else log_of_one
             total[column] = 1.0
@@ -309,7 +311,7 @@ class LoOP(Score):
             return np.sqrt(sums_to(squares, ks) / np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return own standard distance / mean of the neighbors' - 1, or 0 if this is negative."""
+        """Return own standard distance / mean over the neighbors - 1, or 0 if this is negative."""
         around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             more = described[-1].own / around - 1.0
@@ -324,21 +326,21 @@ class LoOP(Score):
         return np.where(scores.max(axis=0) == 0, 1.0, spread)[np.newaxis]
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
-        """Turn the excess into a probability."""
+        """Turn the results of :meth:`compare` into probabilities."""
         from scipy.special import erf
 
-        # The error function of infinity is 1.
+        # A quotient may overflow to infinity, whose error function is 1.
         with np.errstate(over="ignore"):
             probabilities: NDArray = erf(scores / self.unit(summary))
         return probabilities
 
     def unit(self, summary: NDArray) -> NDArray:
-        """Return Z_k sqrt 2, the divisor of the excess in the error function."""
+        """Return Z_k sqrt 2, the divisor inside the error function."""
         return summary[0] * np.sqrt(2.0)
 
 
 @inner
 def excess(own: float, around: float) -> float:
-    """Return own / around - 1, or 0 if this is negative or, as among copies, not finite."""
+    """Return own / around - 1, or 0 if this is negative or not finite (as among copies)."""
     more = own / around - 1.0
     return more if more > 0.0 and np.isfinite(more) else 0.0

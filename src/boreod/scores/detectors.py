@@ -1,18 +1,18 @@
 """Detectors that need no neighbors: isolation forest, and detectors of other libraries.
 
-Isolation forest: how few random splits does it take to isolate a row? Every tree splits a sample of
-the rows at random until each row is alone or the tree is as deep as a balanced tree. Let h be the
-number of splits that lead to a row's leaf, plus c(m) for a leaf that still holds m rows of the
-sample. With the mean H of h over all trees, and samples of n rows,
+Isolation forest: a row is outlying if few random splits isolate it. Every tree splits a sample of
+n rows at random until each row is alone or the tree is as deep as a balanced tree. Let h be the
+number of splits on the path to a row's leaf, plus c(m) if the leaf still holds m > 1 rows of the
+sample. With the mean H of h over all trees,
 
     score = 2 ** (- H / c(n)),    c(n) = 2 (ln(n - 1) + 0.5772...) - 2 (n - 1) / n
 
-c(n) is the mean of h in random trees over n rows. scikit-learn grows the trees; they are kept as
-plain arrays.
+c(n) is the mean of h in random trees over n rows. scikit-learn grows the trees, and boreod stores
+them as plain arrays.
 
-Detectors of scikit-learn give outliers low scores, so their scores are negated. Detectors of PyOD
-give outliers high scores, which are used unchanged. A detector that keeps its training scores
-(`decision_scores_`) counts as a detector of PyOD.
+scikit-learn's detectors give outliers low scores, so their scores are negated. PyOD's detectors
+give outliers high scores, which are used unchanged. A detector with the attribute
+`decision_scores_`, which holds training scores, counts as a PyOD detector.
 """
 
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from numpy.typing import ArrayLike, NDArray
 from boreod.scores.tree_kernels import narrow
 from boreod.scores.trees import Trees
 
-# With 100 trees, ranks still depend on the seed.
+# With only 100 trees, the ranks of rows still depend on the seed.
 N_TREES = 300
-# A tree is grown on at most this many rows.
+# The largest number of rows in the sample of one tree.
 SAMPLED = 256
 BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class IsolationTrees:
-    """A fitted isolation forest; its scores are one column."""
+    """A fitted isolation forest, which computes one column of scores."""
 
     name: ClassVar[str] = "iforest"
     title: ClassVar[str] = "Isolation forest"
@@ -54,11 +54,11 @@ class IsolationTrees:
     def fit(
         cls, label: str, points: NDArray, apart: NDArray | None, random: np.random.RandomState
     ) -> tuple["IsolationTrees", NDArray]:
-        """Grow trees on samples of the rows; return the forest with the scores of all rows.
+        """Grow trees on samples of the rows; return the forest and the scores of all rows.
 
-        Rows in the mask ``apart`` are in no sample. If there is a mask, the score of a row uses
-        only trees whose sample does not hold the row. Samples then hold at most half of the rows,
-        so that there are such trees.
+        ``apart`` is a mask of rows that no sample holds. If there is a mask, the score of a row
+        uses only trees whose sample does not hold the row. To ensure that there are such trees, a
+        sample then holds at most half of the rows.
         """
         from sklearn.ensemble import IsolationForest
 
@@ -86,19 +86,19 @@ class IsolationTrees:
 
     def score(self, points: NDArray) -> NDArray:
         """Return scores between 0 and 1; outliers have high scores."""
-        # Trees over a single row have no splits.
+        # Trees that were grown on a single row have no splits.
         if self._usual == 0.0:
             return np.full(len(points), 0.5)
         return np.exp2(self.trees.add_up(points)[:, 0] / -self._usual)
 
     @property
     def work(self) -> dict[str, int]:
-        """The sizes that determine the running time; two fits to one table give equal sizes."""
+        """The sizes that determine the running time; they are equal for all fits to one table."""
         return {"trees": self.trees.n_trees, "rows": self.n_sampled}
 
     @cached_property
     def _usual(self) -> float:
-        """Expected number of splits of a row, summed over all trees."""
+        """Expected number of splits that isolate a row, summed over all trees."""
         return self.trees.n_trees * float(mean_splits(self.n_sampled))
 
 
@@ -118,7 +118,7 @@ def mean_splits(n_rows: ArrayLike) -> NDArray:
 
 @dataclass(frozen=True)
 class ForeignDetector:
-    """A fitted copy of another library's detector, its column name and its range of scores."""
+    """A fitted copy of another library's detector, with its column name and range of scores."""
 
     label: str
     detector: Any
@@ -129,7 +129,7 @@ class ForeignDetector:
     def fit(
         cls, label: str, detector: Any, points: NDArray, random: np.random.RandomState
     ) -> "ForeignDetector":
-        """Fit a copy of an object with ``score_samples`` or ``decision_function``."""
+        """Fit a copy of a detector, which must have ``score_samples`` or ``decision_function``."""
         copy = fresh_copy(detector, random.randint(np.iinfo(np.int32).max))
         copy.fit(points)
         scores = _outlyingness(copy, points)
@@ -149,7 +149,7 @@ class ForeignDetector:
 
 
 def fresh_copy(estimator: Any, seed: int) -> Any:
-    """Return an unfitted copy; set seeds that are missing, also in nested estimators."""
+    """Return an unfitted copy, and set each ``random_state`` that is None, nested ones included."""
     from sklearn.base import clone
 
     copy = clone(estimator)
@@ -173,7 +173,7 @@ def _outlyingness(detector: Any, points: NDArray) -> NDArray:
 
 
 def _is_low_for_outliers(detector: Any) -> bool:
-    """Whether low scores mean outliers, as in scikit-learn but not in PyOD."""
+    """Return whether low scores mean outliers, as in scikit-learn but not in PyOD."""
     from sklearn.base import is_outlier_detector
 
     last = detector.steps[-1][1] if hasattr(detector, "steps") else detector

@@ -1,21 +1,22 @@
 """COF, LDOF and FastABOD: distances or angles between the neighbors of a row.
 
-COF: how long are the links of a chain that connects the neighbors? The chain starts at p. Each step
-adds the neighbor that is nearest to a row of the chain, and the distance between them is the link.
-c_1 ... c_k are the links in this order. If neighbors are equally near, the first in the neighbor
-list is added.
+COF: the length of the links in a chain that connects a row p with its neighbors. The chain starts
+at p. Each step adds the neighbor that is nearest to any row of the chain. The distance from this
+neighbor to the chain is a link; c_1 ... c_k are the links in the order of the steps. If several
+neighbors are equally near, the first of them in the neighbor list is added.
 
     ac_k(p)  = sum of (k + 1 - i) c_i / (k (k + 1) / 2)
     cof_k(p) = ac_k(p) / mean of ac_k(o) over the k nearest neighbors o
 
-LDOF: is the row farther from its neighbors than they are from each other? If all neighbors
-coincide, the ratio is undefined and the score is 1.
+LDOF: the distance of a row to its neighbors, relative to the distances among the neighbors. If all
+neighbors coincide, the ratio is undefined and the score is 1.
 
     ldof_k(p) = mean of d(p, o) / mean of d(o, o') over pairs of the k nearest neighbors
 
-FastABOD: do the neighbors lie in many directions, or all on one side? In a pair {b, c} of the k
-nearest neighbors, b and c are the vectors from p to the neighbors. Neighbors that coincide with p
-count among the k, but are in no pair.
+FastABOD: the variance of the angles under which a row sees pairs of neighbors. An outlier sees all
+its neighbors on one side, so the variance is small. In a pair {b, c} of the k nearest neighbors, b
+and c are the vectors from p to the neighbors. Neighbors that coincide with p count among the k, but
+belong to no pair.
 
     v = <b, c> / (|b|^2 |c|^2),    w = 1 / (|b| |c|)
     abod_k(p) = - log of the w-weighted variance of v over all pairs
@@ -34,7 +35,7 @@ from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, whole_vectors
 from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors, sum_in_lanes
 
-# The chains of this many rows grow at the same time.
+# Number of rows whose chains grow at the same time.
 ROWS_TOGETHER = 3
 
 
@@ -67,8 +68,8 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
     """Return average chaining distances.
 
     ``distances`` and ``among`` hold the bits of float64 distances as integers. These integers sort
-    like the distances, and vector instructions find their minima. The chains of several rows grow
-    at the same time, because each step of one chain must wait for the step before.
+    like the distances, and vector instructions can find their minima. Each step of a chain depends
+    on the step before, so the chains of several rows grow at the same time.
     """
     m = distances.shape[0]
     result = unset((m, ks.shape[0]))
@@ -81,8 +82,8 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
             k = ks[column]
             width = whole_vectors(k)
             for lane in range(size):
-                # Lists are sorted, so the first neighbor is the first link. Places from k on count
-                # as in the chain.
+                # Lists are sorted, so the first neighbor is the first link. The padding after
+                # place k - 1 is negative, as if these places were in the chain already.
                 for place in range(width):
                     links[lane, place] = distances[start + lane, place] if place < k else -1
                 nearest[lane], total[lane] = 0, 0.0
@@ -100,9 +101,10 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
 def _add(distances: NDArray, links: NDArray) -> int:
     """Take one step of Prim's algorithm: update the links and return the next neighbor to add.
 
-    ``distances`` are those from the neighbor that was just added. Its distance to itself is
-    negative, so its link becomes negative and stays so. As an unsigned integer, a negative link is
-    larger than all others, so it is never the shortest. Of equal links the first is taken.
+    ``distances`` holds the distances from the neighbor that was added last. The distance from this
+    neighbor to itself is negative, so its link becomes negative and stays negative. As an unsigned
+    integer, a negative link is larger than every nonnegative one, so it is never the shortest. If
+    several links are equal, the first is taken.
     """
     width, shortest = links.shape[0], np.uint64(2**64 - 1)
     for place in range(width):
@@ -171,13 +173,14 @@ def _angle_score(points: NDArray, reference: NDArray, indices: NDArray, ks: NDAr
         _turn_to_neighbors(points[row], reference, indices[row, : ks[-1]], to)
         size = _scale_to_longest(to, inverse)
         weight, mean, squares, column = 0.0, 0.0, 0.0, 0
-        # `weight` and `largest` refer to pairs, `..._before` to single neighbors before this one.
+        # `weight` and `largest` are over pairs. `weight_before` and `largest_before` are over the
+        # neighbors before the current place.
         weight_before, largest_before, largest = 0.0, 0.0, 0.0
         for place in range(ks[-1]):
             own = inverse[place]
             if own > 0.0 and weight_before > 0.0:
                 _multiply(to, place, product)
-                # The first mean is v of the pair with the largest weight.
+                # The first value of the mean is v of the pair with the largest weight.
                 if weight == 0.0:
                     nearest = 0
                     for other in range(1, place):
@@ -212,9 +215,10 @@ def _turn_to_neighbors(point: NDArray, reference: NDArray, neighbors: NDArray, t
 
 @inner
 def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
-    """Divide vectors by the largest length, so that no power overflows; return that length.
+    """Divide all vectors by the largest length, and return this length.
 
-    Fill ``inverse`` with 1 / new length, and with 0 for vectors of length 0.
+    The division prevents overflow in powers of lengths. Fill ``inverse`` with 1 / new length, or
+    with 0 for vectors of length 0.
     """
     d, width = to.shape
     for place in range(width):
@@ -241,13 +245,13 @@ def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
 def _multiply(to: NDArray, place: int, product: NDArray) -> None:
     """Fill ``product`` with the inner products of one vector and the vectors before it.
 
-    Loops run over whole vector registers, so ``product`` may get a few more values.
+    Loops run over whole vector registers, so a few more values of ``product`` may change.
     """
     width = whole_vectors(place)
     for other in range(width):
         product[other] = 0.0
     whole = to.shape[0] - to.shape[0] % 4
-    # Four columns at a time need fewer loads and stores of `product`.
+    # Handling four columns at a time saves loads and stores of `product`.
     for axis in range(0, whole, 4):
         a, b, c, d = to[axis], to[axis + 1], to[axis + 2], to[axis + 3]
         p, q, r, s = a[place], b[place], c[place], d[place]
@@ -263,9 +267,10 @@ def _multiply(to: NDArray, place: int, product: NDArray) -> None:
 def _deviate(
     product: NDArray, inverse: NDArray, place: int, mean: float, weighted: NDArray
 ) -> tuple[float, float]:
-    """Return the weighted sums of the new pairs' deviations from ``mean``, and of their squares.
+    """Return the weighted sums of the new pairs' deviations from ``mean`` and of their squares.
 
-    Overwrite ``product``. As ``mean`` is nearly right, the sums lose few digits to cancellation.
+    ``product`` is overwritten. ``mean`` is close to the true mean, so the sums lose few digits to
+    cancellation.
     """
     own = inverse[place]
     for other in range(whole_vectors(place)):
@@ -280,9 +285,9 @@ def _deviate(
 def _log_variance(weight: float, squares: float, largest: float) -> float:
     """Return the logarithm of a variance, or -inf if the variance may be a rounding error.
 
-    Rounding errors of v are proportional to ``largest``, which no |v| exceeds.
+    ``largest`` is an upper bound of |v|, and rounding errors of v are proportional to it.
     """
-    # Without a pair, or after an overflow, the row is not outlying.
+    # A row without pairs, or with an overflow, counts as not outlying.
     if weight == 0.0 or not np.isfinite(squares):
         return np.inf
     variance = squares / weight

@@ -1,12 +1,13 @@
-"""kNN, kNN-weight, ODIN and INFLO: scores that follow directly from the neighbor graph.
+"""kNN, kNN-weight, ODIN and INFLO: scores that are read directly from the neighbor graph.
 
     knn_k(p)   = kd_k(p), the distance of p to its k-th nearest neighbor
     knnw_k(p)  = sum of d(p, o) over the k nearest neighbors o
     odin_k(p)  = - |RNN_k(p)| / k,    RNN_k(p) = { o : d(p, o) <= kd_k(o) }
     inflo_k(p) = kd_k(p) * mean of 1 / kd_k(o) over N_k(p) united with RNN_k(p)
 
-ODIN is the negated in-degree in the neighbor graph: outliers have a low in-degree. INFLO is
-computed without the pruning of its paper, which only sets the scores of inliers to 1.
+ODIN is the negated in-degree in the neighbor graph, because outliers have a low in-degree. The
+paper of INFLO prunes rows that are surely inliers by setting their scores to 1. This module does
+not prune.
 
 Ramaswamy, Rastogi, Shim: Efficient algorithms for mining outliers from large data sets.
 SIGMOD 2000.
@@ -72,7 +73,7 @@ def sums_to(values: NDArray, ks: Ks) -> NDArray:
 def fill_sums(
     distances: NDArray, row: int, ks: NDArray, start: int, stop: int, squared: bool, sums: NDArray
 ) -> None:
-    """Fill in the sums of one row for the ks from ``start`` to ``stop``; ks must ascend."""
+    """Fill columns ``start`` to ``stop`` of one row of ``sums``; their ks must ascend."""
     total, place = 0.0, 0
     for column in range(start, stop):
         while place < ks[column]:
@@ -106,7 +107,7 @@ class INFLO(Score):
     descriptions = ()
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Compare the own k-distance with k-distances of neighbors and reverse neighbors."""
+        """Compare the k-distance of each row with those of its neighbors and reverse neighbors."""
         radii = block.radii(ks)
         return _influence(block.distances, block.indices, block.reverse, radii, np.array(ks))
 
@@ -126,10 +127,10 @@ def _influence(
             source, distance = sources[entry], from_source[entry]
             for column in range(n_ks):
                 k = ks[column]
-                # The row is already a neighbor, for this and all larger k.
+                # The source is already among the k nearest neighbors, for this and all larger k.
                 if distance < own[column]:
                     break
-                # The row is not a reverse neighbor.
+                # The source is not a reverse neighbor.
                 if distance > radii[source, column]:
                     continue
                 if not _is_listed(distances[row, :k], indices[row, :k], distance, source):
@@ -145,9 +146,9 @@ def _influence(
 def _add_neighbors(
     indices: NDArray, radii: NDArray, ks: NDArray, total: NDArray, members: NDArray
 ) -> None:
-    """Start the sums of one row with its neighbors."""
+    """Start the sums of one row with the terms of its neighbors."""
     n_ks = ks.shape[0]
-    # Columns from this one on have a k that counts the neighbor.
+    # The first column whose k is large enough to count the neighbor at the current place.
     first = 0
     for column in range(n_ks):
         total[column], members[column] = 0.0, ks[column]
@@ -160,7 +161,7 @@ def _add_neighbors(
 
 @inner
 def _is_listed(distances: NDArray, indices: NDArray, distance: float, wanted: int) -> bool:
-    """Whether a sorted list holds a row; its distance must be at least the last one listed."""
+    """Return whether a sorted list holds a row whose distance is not below the last in the list."""
     place = indices.shape[0] - 1
     while place >= 0 and distances[place] == distance:
         if indices[place] == wanted:

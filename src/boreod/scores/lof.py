@@ -1,4 +1,4 @@
-"""LOF and SimplifiedLOF: is the density of a row lower than that of its neighbors?
+"""LOF and SimplifiedLOF: the density of a row's neighbors relative to the density of the row.
 
     reach_k(p, o) = max(d(p, o), kd_k(o)) in LOF, d(p, o) in SimplifiedLOF
     density_k(p)  = 1 / mean of reach_k(p, o) over the k nearest neighbors o
@@ -33,7 +33,7 @@ class LOF(Score):
         return _reachability_density(block.distances, block.indices, block.radii(ks), np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return mean density of the neighbors / own density."""
+        """Return the mean density of the neighbors / own density."""
         own = described[-1].own
         around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -50,7 +50,7 @@ class SimplifiedLOF(LOF):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return inverse mean distances."""
-        # Sums may be 0 or tiny.
+        # A sum of distances may be 0 or tiny.
         with np.errstate(divide="ignore", over="ignore"):
             return np.array(ks) / KNNWeight().describe(block, ks, described)
 
@@ -70,7 +70,7 @@ def _reachability_density(
 def reach_density(
     distances: NDArray, indices: NDArray, row: int, radii: NDArray, column: int, k: int
 ) -> float:
-    """Return the reachability density of one row at one k."""
+    """Return the reachability density of one row for one k."""
     total = 0.0
     for place in range(k):
         total += max(distances[row, place], radii[indices[row, place], column])
@@ -79,5 +79,5 @@ def reach_density(
 
 @inner
 def relative_density(own: float, around: float) -> float:
-    """Return the score from the own density and the neighbors' mean; it may be infinite."""
+    """Return the score, given the own density and the neighbors' mean; it may be infinite."""
     return 1.0 if np.isinf(own) else around / own

@@ -1,9 +1,9 @@
-"""One kernel that scores new rows by all scores that need only distances.
+"""One kernel that computes all scores of new rows that need only distances.
 
-If a single row is scored, the call of a kernel takes more time than its work. So one call computes
-all these scores, which are also the ones that fit into small budgets. The kernel calls the formulas
-in the files of the scores. It repeats only plain quotients such as ``k / sum``. Its scores are
-equal, bit by bit, to scores that are computed one by one.
+For a single row, calling a kernel takes longer than the computation inside it. So one call computes
+all scores that need only distances, which are also the scores that fit small budgets. The kernel
+calls the functions in the modules of the scores and repeats only plain quotients such as
+``k / sum``. Its results are bit-identical to scores that are computed one by one.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from boreod.scores.densities import IN_A_CLUMP, LDF, LoOP, excess, log_density, 
 from boreod.scores.knn import KNN, KNNWeight, fill_sums
 from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_density
 
-# Kinds of scores, in the order of the kernel's columns.
+# The classes of scores, in the order of the kernel's columns.
 KINDS: tuple[type[Score], ...] = (KNN, KNNWeight, LOF, SimplifiedLOF, LDF, LoOP)
 NOTHING = np.empty((0, 0))
 NO_UNITS = np.empty(0)
@@ -28,13 +28,13 @@ NO_UNITS = np.empty(0)
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """At most one score of every kind, and the arguments of the kernel."""
+    """At most one score of every class in KINDS, and the arguments of the kernel."""
 
-    # Scores in the order of their kinds.
+    # Scores in the order of KINDS.
     scores: list[FittedScore]
-    # Arguments of the kernel, without rows and result.
+    # Arguments of the kernel except the rows and the result.
     arguments: tuple[Any, ...]
-    # Summaries of all columns except the columns of LoOP, which come last.
+    # Summaries of all columns except those of LoOP, which are the last columns.
     summary: NDArray
     # LDF, and the slice of its columns.
     ldf: tuple[LDF, slice] | None
@@ -43,9 +43,10 @@ class Together:
     def of(
         cls, scores: Sequence[FittedScore], radii: Callable[[Ks], NDArray], dimension: int
     ) -> "Together":
-        """Take the first score of every kind.
+        """Take the first score of every class in KINDS.
 
-        ``radii`` returns k-distances of all reference rows. ``dimension`` is that of the view.
+        ``radii`` returns k-distances of all reference rows. ``dimension`` is the number of columns
+        of the view.
         """
         found = [next((s for s in scores if type(s.definition) is kind), None) for kind in KINDS]
         taken = [s for s in found if s is not None]
@@ -74,7 +75,7 @@ class Together:
         if self.ldf is not None:
             definition, places = self.ldf
             definition.bound(found[:, places])
-        # Some rows have copies among their neighbors.
+        # Scores can be infinite or NaN if neighbors have copies.
         if not is_finite:
             bounded = found[:, :n_bounded]
             if self.ldf is not None:
@@ -94,9 +95,10 @@ def _score(
     density: NDArray, plain_density: NDArray, kernel_radii: NDArray, log_radii: NDArray,
     kernel_density: NDArray, settings: NDArray, deviation: NDArray, unit: NDArray, out: NDArray,
 ) -> bool:  # fmt: skip
-    """Fill in scores before they are finished; return whether all except LoOP's are finite.
+    """Fill in unfinished scores; return whether all scores except those of LoOP are finite.
 
-    One kind is computed after the other, so that its descriptions stay in the cache.
+    The scores are computed one class after the other, so that the descriptions of each class stay
+    in the cache.
     """
     n_rows = out.shape[0]
     for row in range(n_rows):

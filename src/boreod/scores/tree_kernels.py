@@ -1,10 +1,11 @@
 """Kernels of trees: sums of leaf values, and interventional Shapley values.
 
-The next node is looked up in an array, without a branch in the code: rows go left or right at
-random, so a processor would mispredict every second branch. Sixteen descents run at once, which
-hides the time of look-ups. A packed node has four fields of 32 bits: column, threshold, left and
-right child. A child is given as the index of its first field. A leaf is its own child. Every row
-adds up leaf values in the order of the trees, so its sum does not depend on the number of rows.
+A kernel looks up the next node in an array instead of branching. Rows go left or right almost at
+random, so the processor would mispredict every second branch. Sixteen descents run at once, which
+hides the latency of look-ups. A packed node has four fields of 32 bits: column, threshold, left
+child and right child. A child is stored as the index of its first field, and a leaf is its own
+child. The leaf values of a row are added in the order of the trees, so the sum of a row does not
+depend on the number of rows.
 """
 
 import numpy as np
@@ -12,25 +13,26 @@ from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, inner, unset
 
-# Values are clipped to at most this magnitude before they are compared.
+# Values are clipped to this magnitude before they are compared with thresholds.
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
-# This many descents run at once.
+# Number of descents that run at once.
 LANES = 16
-# After this many levels, a kernel checks whether all descents have reached leaves.
+# Number of levels after which a kernel checks whether all descents have reached leaves.
 CHECK_EVERY = 4
-# With fewer rows, one row descends many trees at once. Otherwise many rows descend one tree.
+# With fewer rows than this, each row descends many trees at once. With more rows, many rows descend
+# one tree at once.
 FEW_ROWS = 6
-# This many rows go through all trees before the next rows do.
+# Number of rows that go through all trees before the next rows do.
 BLOCK = 512
-# On a path, the value of a column is from the row, from the base, or not decided yet.
+# On a path, the value of a column comes from the row or from the base, or is undecided.
 UNDECIDED, OF_ROW, OF_BASE = 0, 1, 2
-# Starts and depths of trees, their packed nodes, and values of leaves. Packed nodes appear twice:
-# as integers, and with the same bits as float32 numbers.
+# Starts and depths of trees, packed nodes, and values of leaves. There are two arrays of packed
+# nodes: one of integers, and a view of the same bits as float32 numbers.
 PackedTrees = tuple[NDArray, NDArray, tuple[NDArray, NDArray], NDArray]
 
 
 def narrow(table: NDArray) -> NDArray:
-    """Return values as float32, as trees compare them; values out of range are clipped."""
+    """Return values as float32, which trees compare; values out of range are clipped."""
     return np.clip(table, -LARGEST_FLOAT32, LARGEST_FLOAT32).astype(np.float32, order="C")
 
 
@@ -49,8 +51,8 @@ def pack(feature: NDArray, threshold: NDArray, right: NDArray) -> NDArray:
 def find_right(starts: NDArray, feature: NDArray) -> tuple[NDArray, NDArray]:
     """Return the right child of every node and the depth of every tree; nodes are in preorder.
 
-    The right child of a leaf is 0. ``starts`` must ascend and end with the number of nodes.
-    ``feature`` may be invalid: inner nodes that have no right child then get 0, too.
+    The right child of a leaf is 0. ``starts`` must ascend and end with the number of nodes. If
+    ``feature`` is invalid, an inner node may lack a right child and then gets 0, too.
     """
     right, sizes = unset(len(feature), np.int32), unset(len(feature), np.int32)
     steps, deepest = unset(len(feature), np.int32), unset(len(starts) - 1, np.int32)
@@ -71,9 +73,9 @@ def find_right(starts: NDArray, feature: NDArray) -> tuple[NDArray, NDArray]:
 
 @compiled
 def add_up(table: NDArray, trees: PackedTrees, n_groups: int) -> NDArray:
-    """Return the sum of leaf values of each group of trees: (rows, groups).
+    """Return the sum of leaf values over each group of trees: (rows, groups).
 
-    A block of rows goes through one tree, then through the next.
+    A block of rows goes through one tree after the other.
     """
     starts, depths, nodes, value = trees
     n_rows, n_columns = table.shape
@@ -100,7 +102,7 @@ def add_up(table: NDArray, trees: PackedTrees, n_groups: int) -> NDArray:
 
 @compiled
 def add_up_few(table: NDArray, trees: PackedTrees, n_groups: int) -> NDArray:
-    """Return the same as :func:`add_up`; each row goes through several trees at once."""
+    """Return the same sums as :func:`add_up`; each row goes through several trees at once."""
     starts, depths, nodes, value = trees
     n_trees = depths.shape[0]
     size = n_trees // n_groups
@@ -133,7 +135,7 @@ def _narrow(row: NDArray, out: NDArray) -> None:
 def _descend(
     values: NDArray, offsets: NDArray, at: NDArray, nodes: tuple[NDArray, NDArray], depth: int
 ) -> None:
-    """Move all lanes of ``at``, indices into packed nodes, down to leaves."""
+    """Move all entries of ``at``, which are indices of packed nodes, down to leaves."""
     packed, thresholds = nodes
     for _ in range(0, depth, CHECK_EVERY):
         moved = np.uint64(0)
@@ -161,8 +163,8 @@ def contribute(
 ) -> NDArray:
     """Return Shapley values of weighted sums over trees: (rows, columns).
 
-    ``table`` and ``base`` are float32. A block of rows goes through one tree, then the next.
-    ``most`` is an upper bound of the number of columns that the splits of one path read.
+    ``table`` and ``base`` are float32. A block of rows goes through one tree after the other.
+    ``most`` is an upper bound of the number of distinct columns on one path.
     """
     n_rows, n_columns = table.shape
     n_trees = starts.shape[0] - 1
@@ -193,16 +195,17 @@ def _share(
 ) -> None:
     """Add the Shapley values of one tree for one row.
 
-    A mixture takes some columns from the row and the others from the base. Every leaf that a
-    mixture reaches is visited once. On the path to the leaf, ``a`` columns are from the row and
-    ``b`` from the base. A column of the row gains the leaf's value times (a-1)! b! / (a+b)!, and a
-    column of the base loses the value times a! (b-1)! / (a+b)!. Let ``ways`` be the number of ways
-    to choose ``a`` of ``a + b`` columns; then the factors are 1 / (a ways) and 1 / (b ways). A
-    column needs only the sums of gains and losses over all leaves below its split. So a leaf is
-    added to running sums once, not to every column of its path.
+    A mixture takes some columns from the row and all other columns from the base. Every leaf that
+    some mixture reaches is visited once. On the path to the leaf, ``a`` columns are from the row
+    and ``b`` are from the base. A column of the row gains the leaf's value times
+    (a-1)! b! / (a+b)!, and a column of the base loses the value times a! (b-1)! / (a+b)!. If
+    ``ways`` is the number of ways to choose ``a`` of ``a + b`` columns, these factors are
+    1 / (a ways) and 1 / (b ways). A column needs only the sums of gains and losses over all leaves
+    below its split. So each leaf is added to running sums once, not to every column of its path.
     """
     feature, threshold, right, value = nodes
-    # Open splits: (column, child of the base), and (ways, gain, loss).
+    # For each open split, `places` holds (column, child of the base), and `sums` holds
+    # (ways, gain, loss).
     places, sums = splits
     node, n_open, a, b, ways = root, 0, 0, 0, 1.0
     while True:
@@ -222,7 +225,7 @@ def _share(
             column = feature[node]
         gain = value[node] / (a * ways) if a > 0 else 0.0
         loss = value[node] / (b * ways) if b > 0 else 0.0
-        # A split is closed when both of its sides are done.
+        # Close the splits whose two sides have both been visited.
         while n_open > 0 and decided[places[n_open - 1, 0]] == OF_BASE:
             n_open, b = n_open - 1, b - 1
             column, ways = places[n_open, 0], sums[n_open, 0]
@@ -231,7 +234,7 @@ def _share(
             gain, loss = gain + sums[n_open, 1], loss + sums[n_open, 2]
         if n_open == 0:
             return
-        # The side of the base comes next.
+        # Visit the side of the base next.
         last = n_open - 1
         sums[last, 1], sums[last, 2] = gain, loss
         decided[places[last, 0]] = OF_BASE

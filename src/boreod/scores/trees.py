@@ -1,9 +1,9 @@
 """Many binary trees in flat arrays: sums of their leaf values, and contributions of columns.
 
 The nodes of a tree are in preorder, so the left child of node ``i`` is ``i + 1``. Right children
-are not stored, because the positions of the leaves determine them. A row goes left if its value, as
-float32, is at most the threshold, as in scikit-learn. Trees form groups of equal size, one after
-the other. A group holds the trees of one bag, or of a whole forest.
+are not stored, because the positions of the leaves determine them. As in scikit-learn, a row goes
+left if its value, rounded to float32, is at most the threshold. Trees are stored in groups of equal
+size. A group holds the trees of one bag, or of a whole forest.
 """
 
 from collections.abc import Iterable
@@ -26,30 +26,30 @@ from boreod.scores.tree_kernels import (
     pack,
 )
 
-# There are at most this many nodes, because each has four fields, whose indices have 32 bits.
+# The largest number of nodes. Each node has four fields, and the indices of fields have 32 bits.
 MAX_NODES = 2**28
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Binary trees, one after the other."""
+    """Binary trees, stored one after the other in flat arrays."""
 
     # int32: the index of the first node of every tree, then the number of nodes.
     starts: NDArray
     # int32: the index of the column that a node compares, -1 in a leaf.
     feature: NDArray
-    # float32: rows with a value at or below it go left; 0 in a leaf.
+    # float32: rows with a value at or below the threshold go left; 0 in a leaf.
     threshold: NDArray
     # float64: the value of a leaf; 0 in an inner node.
     value: NDArray
 
     @classmethod
     def build(cls, parts: Iterable[tuple[Any, ArrayLike]]) -> "Trees":
-        """Copy fitted trees of scikit-learn (``tree_``), each with a value for every node.
+        """Copy fitted trees of scikit-learn (``tree_``), each with the values of its nodes.
 
-        The trees must be grown depth first, which scikit-learn does unless ``max_leaf_nodes`` is
-        set. Only the values of leaves are read. Thresholds are rounded down to float32; every
-        float32 value stays on its side.
+        The trees must have been grown depth first; scikit-learn does so unless ``max_leaf_nodes``
+        is set. Only the values of leaves are read. Thresholds are rounded down to float32, which
+        leaves every float32 value on the same side.
         """
         return cls.join(cls._copy(tree, np.asarray(values)) for tree, values in parts)
 
@@ -88,7 +88,7 @@ class Trees:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes of all trees together."""
+        """Total number of nodes."""
         return len(self.feature)
 
     @property
@@ -103,7 +103,7 @@ class Trees:
 
     @cached_property
     def n_columns(self) -> int:
-        """Smallest number of columns that a table can have."""
+        """Smallest number of columns that a table must have."""
         return int(self.feature.max()) + 1
 
     def add_up(self, table: NDArray, n_groups: int = 1) -> NDArray:
@@ -114,11 +114,11 @@ class Trees:
         return kernel(table, self._packed, n_groups)
 
     def contribute(self, table: NDArray, base: NDArray, multipliers: NDArray) -> NDArray:
-        """Return the contribution of each column to the weighted sum of groups, against a base row.
+        """Return the contribution of each column to the weighted sum of groups, (rows, columns).
 
-        The results are interventional Shapley values: a column that is left out takes its value
-        from the base. For every row they add up to its weighted sum minus the weighted sum of the
-        base. ``multipliers`` are the weights of every group for every row: (rows, groups).
+        The contributions are interventional Shapley values: a column that is left out takes its
+        value from the base row. For every row, they add up to the weighted sum of the row minus the
+        weighted sum of the base row. ``multipliers`` holds the weights, (rows, groups).
         """
         self._check_call(table, multipliers.shape[1])
         weights = np.ascontiguousarray(multipliers, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Budgets as users write them, ``300`` units or ``"200us"`` per row, and the quality they buy."""
+"""Budgets as users write them (``300`` units or ``"200us"`` per row), and budget curves."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,13 +16,13 @@ from boreod.selection.costs import SECONDS, Costs
 from boreod.text import count_of, shorten
 from boreod.validation import check_choice, is_number
 
-# The numbers of units in a second are exact, unlike their inverses.
+# How many of each unit make a second. These numbers are exact, unlike their inverses.
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
-# A batch size of "same" keeps the batch size of the model.
+# The value of a batch size that keeps the batch size of the model.
 SAME = "same"
 SHARED = "measured:shared"
 SPELLINGS = (SHARED, "complexity:shared", "complexity:additive")
-# A user would hardly notice a loss of AUC of at most this much.
+# The default loss of AUC that :meth:`BudgetCurve.cheapest` accepts; users would hardly notice it.
 LOSS = 0.01
 NO_CURVE = (
     "A budget curve needs labels of both classes with out-of-bag scores, and there are none, or "
@@ -32,7 +32,7 @@ NO_CURVE = (
 
 
 def read_budget(budget: Any) -> tuple[float, str]:
-    """Return amount and unit of a budget: seconds (``"s"``) or plain units (``""``).
+    """Return the amount and the unit of a budget: seconds (``"s"``) or plain units (``""``).
 
     Examples
     --------
@@ -50,7 +50,7 @@ def read_budget(budget: Any) -> tuple[float, str]:
 
 
 def read_budgets(budgets: Any) -> list[Any]:
-    """Return a list of budgets in one unit."""
+    """Return budgets as a list; raise unless all have the same unit."""
     try:
         written = [] if isinstance(budgets, str) else list(budgets)
     except TypeError:
@@ -67,7 +67,7 @@ def read_budgets(budgets: Any) -> list[Any]:
 
 
 def show_cost(amount: float, unit: str) -> str:
-    """Return a cost as a user would write it, times with three digits.
+    """Return a cost as a user would write it; times have three digits.
 
     Examples
     --------
@@ -84,14 +84,14 @@ def show_cost(amount: float, unit: str) -> str:
 
 
 def in_batches(size: int | None) -> str:
-    """Return words to follow a price: the size of batches, or nothing for large ones."""
+    """Return words that follow a price and name the batch size; empty for large batches."""
     if size is None:
         return ""
     return " for a row alone" if size == 1 else f" in batches of {size}"
 
 
 def show_times(in_batches: float, alone: float) -> str:
-    """Return the times of a row in large batches and of a row that comes alone.
+    """Return a phrase with the times of a row in large batches and of a row alone.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def show_times(in_batches: float, alone: float) -> str:
 
 
 def write_budget(amount: float, unit: str) -> float | str:
-    """Return a budget that :func:`read_budget` reads as this amount."""
+    """Return a budget that :func:`read_budget` reads as exactly this amount."""
     if unit != SECONDS:
         return amount
     short = show_cost(amount, unit)
@@ -111,7 +111,7 @@ def write_budget(amount: float, unit: str) -> float | str:
 
 
 def round_up(amount: float, unit: str) -> float:
-    """Return the next amount with three digits, which can be shown and typed in again.
+    """Round an amount up to three digits, so that users can read it and type it.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def _read_time(budget: Any) -> float:
     match = re.fullmatch(pattern, budget) if isinstance(budget, str) else None
     if match is None:
         return np.nan
-    # There are two signs for micro.
+    # Unicode has two characters for micro.
     unit = match[2].replace("\u00b5", "u").replace("\u03bc", "u")
     if unit not in UNITS:
         raise ValueError(
@@ -151,7 +151,7 @@ def _to_float(number: Any) -> float:
 
 
 def too_low(budget: float, what: str, least: float, unit: str, advice: str) -> ValueError:
-    """Return the error of a budget below the least price of something."""
+    """Return the error for a budget below the lowest price of something."""
     shown = show_cost(round_up(least, unit), unit)
     return ValueError(f"`budget` is {show_cost(budget, unit)}, but {what} {shown}{advice}")
 
@@ -159,9 +159,10 @@ def too_low(budget: float, what: str, least: float, unit: str, advice: str) -> V
 def budgets_over(
     costs: Costs, all_trees: float = 0.0, fewest_trees: float = 0.0
 ) -> list[float | str]:
-    """Return 20 budgets from the cheapest column to everything, evenly spaced by their logarithms.
+    """Return up to 20 budgets from the cheapest column to everything, evenly spaced on a log scale.
 
-    ``all_trees`` is the price of all trees, ``fewest_trees`` that of the fewest possible trees.
+    ``all_trees`` is the price of all trees. ``fewest_trees`` is the price of the smallest possible
+    number of trees.
 
     Examples
     --------
@@ -169,7 +170,7 @@ def budgets_over(
     ['1.04us', '4us']
     """
     total = costs.total() + all_trees
-    # Everything is free.
+    # All columns and trees are free.
     if total == 0.0:
         return [1.0]
     cheapest = max(costs.alone.min() + fewest_trees, total / 1e6)
@@ -179,7 +180,7 @@ def budgets_over(
 
 
 def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
-    """Refuse wrong parameters of a budget, alone or together."""
+    """Raise if a parameter of a purchase is invalid or contradicts another parameter."""
     check_choice("method", selection, ("budget", "omp", "random"))
     is_spelled = isinstance(costs, str) and costs in SPELLINGS
     if not is_spelled and not isinstance(costs, Mapping | Costs | None):
@@ -194,7 +195,7 @@ def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
 
 
 def check_size(batch_size: Any, keep: bool = False) -> None:
-    """Refuse a wrong number of rows per call; with ``keep``, ``"same"`` is allowed too."""
+    """Raise if a batch size is invalid; if ``keep`` is true, ``"same"`` is valid too."""
     if batch_size is None or (keep and isinstance(batch_size, str) and batch_size == SAME):
         return
     if not (is_number(batch_size, Integral) and batch_size >= 1):
@@ -206,7 +207,7 @@ def check_size(batch_size: Any, keep: bool = False) -> None:
 
 
 def check_batches(batch_size: Any, budget: Any) -> None:
-    """Refuse a wrong number of rows per call, or one without a budget in time."""
+    """Raise if a batch size is invalid, or if it is given without a budget in time."""
     check_size(batch_size)
     if batch_size is None:
         return
@@ -224,7 +225,7 @@ def check_batches(batch_size: Any, budget: Any) -> None:
 
 
 def check_units(unit: str, costs: Any) -> None:
-    """Refuse a budget whose unit is not that of the costs."""
+    """Raise if a budget and the costs have different units."""
     in_time = costs.unit == SECONDS if isinstance(costs, Costs) else needs_clock(costs, unit)
     others = f"`costs`: {SHARED} for times, {', '.join(SPELLINGS[1:])} or a dict for units."
     if in_time and unit != SECONDS:
@@ -239,7 +240,7 @@ def check_units(unit: str, costs: Any) -> None:
 
 
 def needs_clock(costs: Any, unit: str) -> bool:
-    """Whether a budget in this unit needs costs that are measured times."""
+    """Return whether costs must be measured as times, given the unit of the budget."""
     if costs is None:
         return unit == SECONDS
     return isinstance(costs, str) and costs == SHARED
@@ -254,12 +255,12 @@ class Selection:
     columns
         The chosen columns, the most stable first.
     frequencies
-        For each column that some bag bought, the share of bags that did, in the order in which
-        columns were considered. It is empty if the choice did not use bags.
+        For each column that some bag bought, the share of bags that bought it, in the order in
+        which columns were considered. It is empty if the choice did not use bags.
     cost
         Price of the chosen columns and trees.
     budget
-        The budget that was asked for.
+        The budget that the user set.
     costs
         Prices of all columns, and of a tree.
     trees
@@ -267,7 +268,7 @@ class Selection:
     cost_of_trees
         Price of all trees.
     batch_size
-        Number of rows per call, None for large batches.
+        Number of rows per call; None means large batches.
     """
 
     columns: list[str]
@@ -299,26 +300,27 @@ class Selection:
 def price_columns(
     columns: list[str], frequencies: Mapping[str, float], costs: Costs, budget: float
 ) -> Selection:
-    """Return a choice of columns without trees."""
+    """Return a selection of columns without trees."""
     return Selection(columns, frequencies, costs.total(columns), budget, costs)
 
 
 @dataclass(frozen=True)
 class BudgetCurve:
-    """Out-of-bag quality of the models that budgets buy.
+    """Out-of-bag quality of the models that budgets buy, with one entry per budget.
 
     Attributes
     ----------
     budgets, costs
-        Ascending budgets, and the prices of the chosen columns and trees.
+        Budgets in ascending order, and the prices of the chosen columns and trees.
     n_columns
         Numbers of chosen columns.
     auc, average_precision
         Quality of the out-of-bag probabilities of labelled rows.
     unit
-        "s" for seconds per row, empty for units of declared costs.
+        "s" if budgets are seconds per row; empty if they are numbers of units.
     n_trees, tree_costs
-        Numbers of trees per bag over all heads, and their prices; None without tree heads.
+        Numbers of trees per bag, summed over all heads, and the prices of trees; None if there are
+        no tree heads.
     """
 
     budgets: NDArray
@@ -331,7 +333,7 @@ class BudgetCurve:
     tree_costs: NDArray | None = None
 
     def cheapest(self, loss: float = LOSS) -> float | str:
-        """Return the lowest budget whose AUC is at most ``loss`` below the best on the curve.
+        """Return the lowest budget whose AUC is at most ``loss`` below the highest AUC.
 
         Examples
         --------
@@ -345,7 +347,7 @@ class BudgetCurve:
         return write_budget(float(self.budgets[self.first_good(loss)]), self.unit)
 
     def first_good(self, loss: float = LOSS) -> int:
-        """Return the place of the budget that :meth:`cheapest` returns."""
+        """Return the index of the budget that :meth:`cheapest` returns."""
         return int(np.flatnonzero(self.auc >= self.auc.max() - loss)[0])
 
     def __str__(self) -> str:
@@ -362,7 +364,7 @@ class BudgetCurve:
 
 
 def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
-    """Return the curve of one or more choices, each judged by the out-of-bag rows of its model."""
+    """Return the budget curve of selections, each with the out-of-bag results of its model."""
     points = []
     for choice, oob in bought:
         y_true, y_score = oob.judged()

@@ -1,22 +1,24 @@
-"""Purchases with tree heads: a budget buys columns, and its rest buys trees for every bag.
+"""Purchases for detectors with tree heads: a budget buys columns, and its rest buys trees.
 
-Columns and trees must be judged together. So a few candidates are learned, and compared by their
-out-of-bag agreement with the whole detector. A few labels alone would be poor judges. The whole
-detector has learned from the same labels, and ranks all rows. The candidates are:
+The quality of columns depends on the trees that read them. So a few candidates, each with columns
+and trees, are learned and compared. A few labels would be poor judges of candidates. The *whole
+detector*, which has all columns and heads, has learned from these labels and ranks all rows. So a
+candidate is judged by how well its out-of-bag ranking agrees with that of the whole detector. The
+candidates are:
 
 - all columns and all heads;
 - raw columns, read by all tree heads or by the tree heads of one kind;
-- raw columns and the scores that pursuit finds for half of the budget, or the score that most bags
-  find best: the logistic head reads both, tree heads read raw columns;
+- raw columns, and either the scores that pursuit finds for half of the budget or the score that
+  most bags find best: the logistic head reads raw columns and scores, tree heads read raw columns;
 - unless all columns fit: the better of the two sets above, with tree heads that read raw columns
   and scores;
-- where no tree fits, the logistic head alone, with the columns that pursuit finds.
+- if no tree fits: the logistic head alone, with the columns that pursuit finds.
 
-Each candidate spends the rest of the budget on trees, the same number for every bag, so that every
-row can still be judged by the bags that did not hold it. Most of the time of a fit goes into trees.
-So the heads of the whole detector are reused with fewer of their trees where possible, and heads
-that must be fitted anew get few trees. With labels, candidates are compared with a few bags only;
-the best one is then learned from all bags.
+Each candidate spends the rest of the budget on trees. All bags get the same number of trees, so
+that every row can be judged by the bags that did not hold it. Fitting trees takes most of the time
+of a fit. So candidates reuse the trees of the whole detector where possible, and heads that must be
+fitted anew get few trees. With labels, candidates are compared on a few bags only, and then the
+best candidate is learned from all bags.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,7 +43,7 @@ from boreod.validation import OUTLIER
 
 # Number of bags that are used to compare candidates and to choose their columns.
 FEW_BAGS = BOOSTED_BAGS
-# Share of the budget that is for columns, after the fixed price of a prediction is paid.
+# Share of the budget for columns, after the fixed price of a prediction is subtracted.
 SHARE_FOR_COLUMNS = 0.5
 LOGISTIC = "logistic"
 MAX_CANDIDATES = 16
@@ -60,7 +62,7 @@ class Candidate:
 
 
 class Judged(NamedTuple):
-    """A candidate that was learned, and how good it is."""
+    """A candidate, its quality, and what was learned from it."""
 
     quality: float
     candidate: Candidate
@@ -69,11 +71,11 @@ class Judged(NamedTuple):
 
 @dataclass
 class Learner:
-    """Learns candidates, and reuses heads of the whole detector with fewer of their trees.
+    """Learns candidates, and reuses the first trees of the whole detector's heads.
 
-    A fit of fewer trees would give the first trees of a head, so a choice does not
-    depend on earlier ones. ``whole`` was learned from all columns and heads. Weights of heads are
-    learned with ``n_folds`` folds; a draft, which only compares candidates, has 0.
+    A fit of fewer trees would give the first trees of a head, so reusing them does not change the
+    result. ``whole`` was learned from all columns and heads. The weights of heads are learned with
+    ``n_folds`` folds. ``draft``, which only compares candidates, uses no folds (0).
     """
 
     training: Training
@@ -83,19 +85,19 @@ class Learner:
 
     @property
     def recipe(self) -> Recipe:
-        """Heads of the whole detector, under the names that they have there."""
+        """The recipe of the whole detector, with the kinds of its members."""
         kinds = tuple(member.kind for member in self.whole[0].members)
         return replace(self.training.options.recipe, kinds=kinds)
 
     @cached_property
     def given(self) -> dict[Reads, Any]:
-        """Tree heads and logistic heads of the whole detector."""
+        """The heads of the whole detector, by kind and columns."""
         names = self.training.columns.names
         return {self._reads(member.kind, names): member.head for member in self.whole[0].members}
 
     @cached_property
     def draft(self) -> "Learner":
-        """The learner with few bags, or with all bags if few cannot judge every outlier."""
+        """The learner with few bags, or with all bags if an outlier is in each of the few bags."""
         bags = self.training.bags.first(FEW_BAGS)
         in_all = bags.holds[self.training.codes == OUTLIER].all(axis=1)
         if len(self.training.bags.rows) <= FEW_BAGS or in_all.any():
@@ -106,26 +108,26 @@ class Learner:
             for member in fitted.members
             if isinstance(member.head, TreeHead | LogisticHead)
         ]
-        # Folds are not needed: candidates are judged by the whole detector, not by the labels.
+        # No folds are needed, because the whole detector judges the candidates, not the labels.
         whole = replace(fitted, members=members), oob
         return Learner(replace(self.training, bags=bags), whole, n_folds=0)
 
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
-        """Learn a candidate, unless that was done before, and judge it."""
+        """Learn a candidate, unless it was learned before, and judge it."""
         recipe = candidate.recipe
         key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
         learned = self.once(key, partial(self.learn, candidate, engine))
         return Judged(self.judge(learned[1]), candidate, learned)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return the result of ``make`` for a key; the last results are kept."""
+        """Return the cached result for a key, or call ``make``; the latest results are cached."""
         if key not in self.made:
             kept = list(self.made.items())[1 - MAX_CANDIDATES :]
             self.made = dict([*kept, (key, make())])
         return self.made[key]
 
     def learn(self, candidate: Candidate, engine: Engine) -> Learned:
-        """Fit the heads of a candidate that the whole detector does not have."""
+        """Learn a candidate; only heads that the whole detector lacks are fitted."""
         names = candidate.selection.columns
         recipe = candidate.recipe
         if len(names) == len(self.training.columns.names) and recipe == self.recipe:
@@ -135,22 +137,23 @@ class Learner:
         return self.training.learn(names, engine, recipe, known, self.n_folds)
 
     def price_trees(self, costs: Costs, kinds: Iterable[str], n_trees: int) -> float:
-        """Return the price of heads with ``n_trees`` trees per bag."""
+        """Return the price of the heads of some kinds, with ``n_trees`` trees per bag."""
         recipe = replace(self.recipe, n_trees=n_trees)
         numbers = {kind: recipe.count_trees(kind, len(self.training.bags.rows)) for kind in kinds}
         return costs.cost_of_trees({kind: number for kind, number in numbers.items() if number})
 
     def must_fit(self, kinds: Iterable[str], names: list[str]) -> bool:
-        """Whether the whole detector lacks some tree head on these columns."""
+        """Return whether the whole detector lacks one of these tree heads on these columns."""
         trees = (kind for kind in kinds if self.recipe.trees_of(kind))
         return any(self._reads(kind, names) not in self.given for kind in trees)
 
     def judge(self, oob: OutOfBag) -> float:
-        """Return how well out-of-bag probabilities agree with the whole detector.
+        """Return how well out-of-bag probabilities agree with those of the whole detector.
 
-        With labels this is the average precision, where the highest rows of the whole detector
-        count as outliers. Their number is that of known outliers plus suspicious rows left out of
-        the bags. Without labels it is the rank correlation.
+        With labels, the agreement is the average precision, where the rows that the whole detector
+        ranks highest count as outliers. Their number is the number of known outliers plus the
+        number of suspicious rows left out of the bags. Without labels, the agreement is the rank
+        correlation.
         """
         both = np.column_stack([self.whole[1].probabilities, oob.probabilities])
         both = both[np.isfinite(both).all(axis=1)]
@@ -175,15 +178,16 @@ class Learner:
 
 
 def best_of(judged: Iterable[Judged]) -> Judged:
-    """Return the best candidate; of equally good candidates, return the cheapest."""
+    """Return the best candidate, and among equally good candidates the cheapest."""
     return max(judged, key=lambda one: (one.quality, -one.candidate.selection.cost))
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A budget, its prices, and functions that choose columns for a part of it.
+    """A budget, the prices, and functions that choose columns for a part of the budget.
 
-    ``choose`` returns columns for an amount, ``best_single`` the best column and its quality.
+    ``choose`` returns the columns for an amount. ``best_single`` returns the best single column and
+    its quality.
     """
 
     learner: Learner
@@ -216,7 +220,7 @@ class Offer:
         return best.selection, learner.compare(best, engine).learned
 
     def _sets(self) -> tuple[Selection, list[Selection]]:
-        """Return raw columns, perhaps none, and sets of columns with scores."""
+        """Return a set of raw columns, which may be empty, and sets of columns with scores."""
         learner = self.learner
         costs = self.costs
         raw_names, score_names = learner.split(costs.names)
@@ -236,7 +240,7 @@ class Offer:
         return self._select(raw.columns, raw), found
 
     def _on_raw_columns(self, raw: Selection) -> list[Candidate | None]:
-        """Return raw columns with all tree heads, and with the tree heads of each kind."""
+        """Return candidates of raw columns: one with all heads, and one per kind of tree head."""
         if not raw.columns:
             return []
         plain = _on_raw(self.learner.recipe.kinds)
@@ -245,20 +249,20 @@ class Offer:
         return [spend(self.learner, raw, kinds) for kinds in dict.fromkeys([plain, *alone])]
 
     def _beside_scores(self, sets: list[Selection]) -> list[Candidate | None]:
-        """Return scores that the logistic head reads, with tree heads on raw columns."""
+        """Return candidates whose logistic head reads scores and whose trees read raw columns."""
         kinds = tuple(k for k in self.learner.recipe.kinds if not k.endswith("+scores"))
         if LOGISTIC not in kinds or len(kinds) == 1:
             return []
         return [self._spend_few(some, kinds) for some in sets]
 
     def _on_both(self, sets: list[Selection], judged: list[Judged]) -> list[Candidate | None]:
-        """Return the better of two sets of columns, with heads that read raw columns and scores.
+        """Return the better set of columns, with heads that read raw columns and scores.
 
-        If none of them was judged, return both sets.
+        If no set was judged, return a candidate for each set.
         """
         kinds = self.learner.recipe.kinds
         both = tuple(kind for kind in kinds if kind == LOGISTIC or kind.endswith("+scores"))
-        # Without such tree heads, all heads take part.
+        # If no tree head reads scores, use all heads.
         heads = kinds if both == (LOGISTIC,) else both
         quality = {tuple(one.candidate.selection.columns): one.quality for one in judged}
         known = [some for some in sets if tuple(some.columns) in quality]
@@ -270,7 +274,7 @@ class Offer:
     def _spend_few(self, some: Selection, kinds: tuple[str, ...]) -> Candidate | None:
         """Spend the rest of the budget on trees.
 
-        If heads must be fitted anew, a bag gets at most a fifth of the usual number.
+        If heads must be fitted anew, a bag gets at most a fifth of the usual number of trees.
         """
         most = self.learner.recipe.n_trees
         if self.learner.must_fit(kinds, some.columns):
@@ -278,13 +282,13 @@ class Offer:
         return spend(self.learner, some, kinds, most)
 
     def _buy(self, amount: float, names: list[str]) -> Selection:
-        """Return the choice among some columns, which is empty if none is affordable."""
+        """Return a selection from some columns; it is empty if no column is affordable."""
         if not self._can_buy(amount, names):
             return price_columns([], {}, self.costs, self.budget)
         return self.choose(amount, self.costs.only(names))
 
     def _can_buy(self, amount: float, names: list[str]) -> bool:
-        """Whether any of some columns is affordable."""
+        """Return whether at least one of some columns is affordable."""
         return bool(names) and bool(self.costs.only(names).alone.min() <= amount)
 
     def _select(self, columns: list[str], found: Selection) -> Selection:
@@ -297,7 +301,8 @@ def buy_untaught(
 ) -> tuple[Selection, Learned]:
     """Return the best candidate without labels: some scores, and trees for the rest of the budget.
 
-    Each set of scores comes with trees on the raw columns, and without.
+    For each set of scores, there is one candidate without trees and one with trees that read the
+    raw columns.
     """
     raw, scores = learner.split(costs.names)
     if not scores:
@@ -319,10 +324,10 @@ def buy_untaught(
 
 
 def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
-    """Return all sets of the scores if there are at most four of them.
+    """Return sets of scores to compare: all sets, if there are at most four scores.
 
-    If there are more, return the best one, the best two and so on. The best scores have the highest
-    rank correlation with the whole detector.
+    If there are more scores, return the best score, the best two scores, and so on. The best scores
+    have the highest rank correlation with the whole detector.
     """
     places = learner.training.place_of(scores)
     table = np.column_stack([learner.whole[1].probabilities, learner.training.table[:, places]])
@@ -334,7 +339,7 @@ def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
 
 
 def _rank_correlations(table: NDArray) -> NDArray:
-    """Return rank correlations of the first column with each other column; 0 if one is constant."""
+    """Return rank correlations of the first column with each other one; 0 for constant columns."""
     ranks = average_ranks(table)
     ranks = ranks - ranks.mean(axis=0)
     size = np.sqrt((ranks**2).sum(axis=0))
@@ -346,12 +351,10 @@ def _rank_correlations(table: NDArray) -> NDArray:
 def spend(
     learner: Learner, selection: Selection, kinds: tuple[str, ...], most: int | None = None
 ) -> Candidate | None:
-    """Spend the rest of the budget on trees of some heads.
+    """Spend the rest of the budget on trees of some heads; ``most`` is the largest number per bag.
 
-    The result is None if the rest is too small for any head.
-
-    If the heads cannot have a tree each, the most expensive head is dropped. ``most`` is the
-    largest number of trees of a bag.
+    If the rest is too small for one tree per bag of every head, the most expensive heads are
+    dropped. If it is too small for any head, return None.
     """
     left = selection.budget - selection.cost
     if not all(learner.split(selection.columns)):
@@ -372,11 +375,11 @@ def spend(
 
 
 def _on_raw(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Return the heads for columns that are all raw, or all scores."""
+    """Return the kinds of heads without ``+scores``, for columns that are all raw or all scores."""
     return tuple(dict.fromkeys(map(kind_of_tree, kinds)))
 
 
 def cost_of_fewest(learner: Learner, costs: Costs) -> float:
-    """Return the price of one tree per bag for the cheapest head; 0 without tree heads."""
+    """Return the price of one tree per bag of the cheapest tree head; 0 without tree heads."""
     with_trees = (kind for kind in learner.recipe.kinds if learner.recipe.trees_of(kind))
     return min((learner.price_trees(costs, (kind,), 1) for kind in with_trees), default=0.0)

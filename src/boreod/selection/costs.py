@@ -1,19 +1,19 @@
 """Costs of sets of columns at prediction time.
 
-Scores are not independent purchases: all scores of a view share one neighbor search, and some share
-the distances among neighbors. A column therefore has work of its own and *needs* some depth of
-shared parts. A set of columns pays for every part once, as deep as its most demanding column:
+The costs of scores depend on each other: all scores of a view share one neighbor search, and some
+scores share the distances among neighbors. A column therefore has *own* work, and it *needs* shared
+parts. A set of columns pays for every shared part once, namely the largest need of its columns:
 
     total(S) = base + sum of own(j) over S + sum over parts of the largest need(j, part) in S
 
-Costs that simply add up, as in the paper, are the special case without parts.
+Additive costs, as in the paper, are the special case without shared parts.
 
-Costs in seconds may hold the same prices for a call. The price of a call is its time beyond the
-prices of its rows. A row in a batch of b rows pays its own price and 1 / b of the price of the
-call, which vanishes in large batches.
+Costs in seconds may also have prices of a call, in ``call``. The price of a call is its time beyond
+the prices of its rows. A row in a batch of b rows pays its own price and 1 / b of the price of the
+call. In large batches, this share vanishes.
 
-Costs by complexity count operations per row, the same on every machine. For a view of n reference
-rows and d columns, and a score at k:
+Costs by complexity are numbers of operations per row, which are the same on every machine. For a
+view with n reference rows and d columns, and a score at k:
 
 ===============  ==========  ================================================================
 work             operations  paid
@@ -25,8 +25,9 @@ own              k           per column, for every step of its definition (k k f
 isolation        levels      of all trees together, never less than a raw column
 ===============  ==========  ================================================================
 
-In units of the paper, a search through the whole training table costs 10, the cheapest class, and a
-raw column costs 1. A foreign detector counts as one search. One tree of a tree head costs 1.
+In the units of the paper, a raw column costs 1, and a search through the whole training table costs
+10, which is the price of the paper's cheapest class of scores. A detector of another library costs
+as much as one search. One tree of a tree head costs 1.
 """
 
 import warnings
@@ -48,42 +49,45 @@ from boreod.text import close_names, shorten
 from boreod.validation import is_number
 
 Needs = Mapping[str, float]
-# The unit of costs that are times.
+# The unit of costs in time.
 SECONDS = "s"
-# Prices in units, as in the paper: a raw column, a search through the training table, a tree.
+# Prices in the units of the paper: of a raw column, of a search through the training table, and of
+# a tree.
 RAW = 1.0
 SEARCH = 10.0
 TREE = 1.0
 # The name under which the price of a tree is declared.
 TREE_NAME = "tree"
-# Prices are at most this large, so that their sums stay finite.
+# The largest price, so that sums of prices stay finite.
 MAX_PRICE = 1e100
-# All calls with at least this many rows have the same price.
+# Calls of this many rows or more all have the same price.
 FEW_ROWS = 10
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Prices of columns, alone and together, and of the trees of tree heads.
+    """Prices of columns, of sets of columns, and of the trees of tree heads.
 
     Parameters
     ----------
     own
-        Work of its own for every column: ``{"lof_10": 50.0}``.
+        Price of the own work of each column: ``{"lof_10": 50.0}``.
     needs
-        For columns with shared parts: ``{"lof_10": {"search": 30.0}, "lof_20": {"search": 35.0}}``.
+        Prices of the shared parts that columns need:
+        ``{"lof_10": {"search": 30.0}, "lof_20": {"search": 35.0}}``.
+        Columns without shared parts may be missing.
     base
-        Price of every prediction, whatever the columns.
+        Price that every prediction pays, whatever its columns.
     unit
-        ``"s"`` if costs are seconds, otherwise empty.
+        ``"s"`` if costs are seconds; empty otherwise.
     trees
-        Price of one tree, for every kind of tree head: ``{"trees": 1.0, "boosted": 1.0}``.
+        Price of one tree, for each kind of tree head: ``{"trees": 1.0, "boosted": 1.0}``.
     heads
         Price of a tree head besides its trees, by kind; heads without a price are free.
     call
-        Costs of the same columns in seconds that every call pays once; None if not known.
+        Costs of the same columns, in seconds, that every call pays once. None if they are unknown.
     few
-        The same for a call with ten rows, which takes longer than a call with one row.
+        Like ``call``, for a call with ten rows, which takes longer than a call with one row.
 
     Examples
     --------
@@ -110,7 +114,7 @@ class Costs:
     few: "Costs | None" = None
 
     def __post_init__(self) -> None:
-        """Refuse wrong prices."""
+        """Raise if a price is invalid."""
         check_mapping("own", self.own)
         check_mapping("needs", self.needs)
         if not self.own:
@@ -147,11 +151,11 @@ class Costs:
         return list(self.own)
 
     def total(self, columns: Iterable[str] | None = None) -> float:
-        """Return the cost of a set of columns, or of all."""
+        """Return the cost of a set of columns; by default, of all columns."""
         return self.cost_of(self._find(self.own if columns is None else columns))
 
     def cost_of_trees(self, numbers: Mapping[str, int]) -> float:
-        """Return the price of tree heads, given the numbers of their trees in all bags."""
+        """Return the price of tree heads, given the total number of trees of each head."""
         prices = []
         for head, number in numbers.items():
             kind = kind_of_tree(head)
@@ -159,12 +163,12 @@ class Costs:
         return fsum(prices)
 
     def marginal(self, column: str, given: Iterable[str]) -> float:
-        """Return what one more column adds to the cost of a set."""
+        """Return what ``column`` adds to the cost of the set ``given``."""
         before = self._find(given)
         return self.cost_of([*before, *self._find([column])]) - self.cost_of(before)
 
     def additive(self) -> "Costs":
-        """Return the costs without sharing: every column pays in full."""
+        """Return the costs without sharing: every column pays for all its needs."""
         own = dict(zip(self.own, (self.alone - self.base).tolist(), strict=True))
         call = self.call and self.call.additive()
         return replace(self, own=own, needs={}, call=call, few=self.few and self.few.additive())
@@ -179,7 +183,7 @@ class Costs:
                 "or pass costs that do: Costs(..., unit='s', call=Costs(..., unit='s'))."
             )
         call = self.call
-        # Larger batches make no difference, but their size may not fit into a float.
+        # Beyond this size the share of the call is negligible, and the size may not fit a float.
         rows = min(int(size), 10**15)
         if self.few is not None:
             share = min(1.0, (rows - 1) / (FEW_ROWS - 1))
@@ -187,11 +191,11 @@ class Costs:
         return self.joined(call, lambda row, whole_call: row + whole_call / rows)
 
     def of_rows(self) -> "Costs":
-        """Return the prices of rows in large batches, without those of calls."""
+        """Return the prices of rows in large batches, without the prices of calls."""
         return self if self.call is None else replace(self, call=None, few=None)
 
     def joined(self, other: "Costs", join: Callable[[float, float], float]) -> "Costs":
-        """Join the prices of two lists of the same columns one by one."""
+        """Combine each price with the corresponding price of ``other``, for the same columns."""
 
         def both(mine: Mapping[str, float], theirs: Mapping[str, float]) -> dict[str, float]:
             names = dict.fromkeys((*mine, *theirs))
@@ -208,7 +212,7 @@ class Costs:
         )
 
     def only(self, columns: Iterable[str]) -> "Costs":
-        """Return the costs of some columns, in their order."""
+        """Return the costs of some columns only, in the given order."""
         all_names = self.names
         names = [all_names[place] for place in self._find(columns)]
         own = {name: self.own[name] for name in names}
@@ -217,14 +221,14 @@ class Costs:
         return replace(self, own=own, needs=needs, call=call, few=self.few and self.few.only(names))
 
     def cost_of(self, places: Iterable[int]) -> float:
-        """Return the cost of columns given by their places in ``names``."""
+        """Return the cost of a set of columns, given by their places in ``names``."""
         chosen = list(set(places))
         levels = self.arrays.needs[chosen].max(axis=0, initial=0.0)
         return fsum([self.base, *self.arrays.own[chosen].tolist(), *levels.tolist()])
 
     @cached_property
     def alone(self) -> NDArray:
-        """Cost of every column on its own."""
+        """The cost of each column if it is the only one."""
         rows = np.column_stack([self.arrays.own, self.arrays.needs]).tolist()
         return np.array([fsum([self.base, *row]) for row in rows])
 
@@ -240,7 +244,7 @@ class Costs:
         return Work(np.array(list(self.own.values()), np.float64), needs)
 
     def _find(self, columns: Iterable[str]) -> list[int]:
-        """Return the places of columns; refuse columns without a price."""
+        """Return the places of columns; raise for a column without a price."""
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             raise TypeError(f"`columns` must be a list of column names; got {columns!r}.")
         places = {name: place for place, name in enumerate(self.own)}
@@ -260,12 +264,12 @@ class Work(NamedTuple):
 
 
 def kind_of_tree(head: str) -> str:
-    """Return the kind of a head's trees, whatever columns they read."""
+    """Return the kind of a head's trees, without the columns that they read."""
     return head.partition("+")[0]
 
 
 def check_price(name: Any, price: Any) -> None:
-    """Refuse a wrong price."""
+    """Raise if a price is invalid."""
     if not is_number(price) or not 0.0 <= price <= MAX_PRICE:
         raise ValueError(
             f"Costs must be numbers from 0 to {MAX_PRICE:.0e}; got {shorten(price)} for {name!r}."
@@ -273,7 +277,7 @@ def check_price(name: Any, price: Any) -> None:
 
 
 def check_mapping(name: str, mapping: Any) -> None:
-    """Refuse anything but a mapping."""
+    """Raise unless the value is a mapping."""
     if not isinstance(mapping, Mapping):
         raise TypeError(f"`{name}` of costs must be a dict; got {shorten(mapping)}.")
 
@@ -281,11 +285,11 @@ def check_mapping(name: str, mapping: Any) -> None:
 def declared_costs(
     prices: Mapping[Any, Any] | Costs, fitted: FittedColumns, kinds: Iterable[str] = ()
 ) -> Costs:
-    """Return the costs of the existing columns; warn of columns without a price.
+    """Return the costs of the columns of a model; warn of columns without a price.
 
-    Prices are ready-made costs, or declared by column (``"lof_10"``) or by score for all of its
-    columns (``"lof"``). Raw columns, and trees of heads of these ``kinds``, cost 1 by default.
-    ``"tree"`` declares the price of a tree, unless a column has this name.
+    ``prices`` are Costs, or a dict with the price of a column (``"lof_10"``) or of each column of a
+    score (``"lof"``). The key ``"tree"`` sets the price of a tree, unless a column has this name.
+    By default, a raw column and a tree cost 1. ``kinds`` are the kinds of the tree heads.
     """
     if isinstance(prices, Costs):
         costs = replace(prices, trees=_price_trees(prices, kinds))
@@ -313,7 +317,7 @@ def declared_costs(
 
 
 def _price_trees(costs: Costs, kinds: Iterable[str]) -> dict[str, float]:
-    """Return the prices of trees of some kinds, in units by default."""
+    """Return the prices of trees of some kinds; a missing price in units is TREE."""
     trees = {kind: costs.trees.get(kind, TREE) for kind in kinds}
     if costs.unit == SECONDS and not set(trees) <= set(costs.trees):
         example = dict.fromkeys(trees, 5e-8)
@@ -356,7 +360,7 @@ def _refuse(name: Any, known: list[str]) -> None:
 def complexity_costs(
     fitted: FittedColumns, n_rows: int, n_columns: int, kinds: Iterable[str] = ()
 ) -> Costs:
-    """Return costs by complexity, with shared parts, for a training table of this size.
+    """Return costs by complexity, with shared parts, for a training table of the given size.
 
     ``kinds`` are the kinds of the tree heads.
     """
@@ -391,7 +395,7 @@ def _count_operations(view: ScoredView, s: FittedScore, k: int, unit: float) -> 
 
 @inner
 def marginal_cost(work: Work, levels: NDArray, column: int) -> float:
-    """Return the cost that a column adds to a set that has paid for parts up to ``levels``."""
+    """Return the cost that a column adds to a set that already pays ``levels`` for the parts."""
     result = work.own[column]
     for part in range(levels.shape[0]):
         result += max(0.0, work.needs[column, part] - levels[part])
@@ -400,6 +404,6 @@ def marginal_cost(work: Work, levels: NDArray, column: int) -> float:
 
 @inner
 def pay(work: Work, levels: NDArray, column: int) -> None:
-    """Raise the levels to the needs of one more column."""
+    """Raise ``levels`` to the needs of one more column."""
     for part in range(levels.shape[0]):
         levels[part] = max(levels[part], work.needs[column, part])

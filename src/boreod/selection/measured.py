@@ -1,16 +1,18 @@
-"""Measured costs: seconds of every part of a prediction, on this machine.
+"""Measured costs: the seconds that each part of a prediction takes on this machine.
 
-Search and scores are timed apart, on a few training rows and one thread. A score is timed at its
-smallest, a middle and its largest k, and at all k together. If all k together take less time than
-the sum of single k, the difference is work that columns share. Prices include a reserve of a
-quarter.
+Searches and scores are timed separately, on a few training rows and one thread. A score is timed at
+its smallest, a middle and its largest k, and at all k together. If all k together take less time
+than the sum of the single k, the columns share work, and the difference is the time of this work.
+Prices include a reserve of a quarter.
 
-Calls of few rows are timed part by part as well. The price of a call is its time beyond the prices
-of its rows. It pays for checks and all other work that is done once per call. A row in a batch of b
-rows pays 1 / b of this price. Calls of one row and of ten are timed, because several rows are
-searched for copies, and because some kernels work on 16 rows at once. Parts that are timed one
-after the other find their arrays in the cache, unlike parts of a whole prediction. The times of
-parts are therefore raised in proportion, so that they add up to the time of the whole detector.
+Calls with few rows are also timed part by part. The price of a call is its time beyond the prices
+of its rows: the time of checks and all other work that is done once per call. A row in a batch of b
+rows pays 1 / b of this price. Calls with one row and calls with ten rows are timed, because the two
+differ: a call with several rows searches for copies, and some kernels handle 16 rows at once.
+
+When the same part is timed again and again, its arrays stay in the cache, unlike in a whole
+prediction. The times of parts are therefore scaled up so that they add up to the time of the whole
+detector.
 """
 
 import time
@@ -34,14 +36,16 @@ from boreod.scores.base import FittedScore
 from boreod.selection.costs import FEW_ROWS, SECONDS, Costs, kind_of_tree
 from boreod.validation import read_rows
 
-# Work of every prediction is timed for up to this many seconds, as other processes disturb it.
+# The work of every prediction is timed repeatedly for up to this many seconds, because other
+# processes disturb the measurement.
 PATIENCE = 0.02
 SCORE_ROWS = 64
-# Times are multiplied by this, because batches with cold caches take longer than warm calls.
+# Times are multiplied by this factor, because predictions with cold caches take longer.
 RESERVE = 1.25
-# Work with expensive calls is timed with this many rows, so that its price is that of a batch.
+# Number of rows that are timed if a call takes long regardless of its rows, so that the price is
+# the price in a large batch.
 CALL_ROWS = 1024
-# Every column costs at least this, so that none is free.
+# The smallest price of a column, so that no column is free.
 MIN_SECONDS = 1e-9
 
 ByK = dict[int, float]
@@ -50,39 +54,46 @@ Work = Callable[[NDArray], object]
 
 @dataclass(frozen=True)
 class Clock:
-    """Times work with the reserve: per row of many, or per call if calls have a ``size``."""
+    """A clock whose times include the reserve.
+
+    If ``size`` is None, times are per row of a large batch. Otherwise, they are per call with
+    ``size`` rows.
+    """
 
     size: int | None = None
 
     def time(self, work: Work, rows: NDArray) -> float:
-        """Time some work on rows."""
+        """Return the time of some work on rows."""
         parts = [rows] if self.size is None else cut(rows, self.size)
         return self.time_parts(work, parts, len(parts[0]))
 
     def parts(self, block: Block, most: int) -> list[Block]:
-        """Return parts of a block, as large as a call and at most ``most`` rows."""
+        """Return parts of a block with the rows of a call each, but at most ``most`` rows."""
         n_rows = len(block.points)
         places = cut(np.arange(n_rows), min(self.size or n_rows, most))
         return [block.part(slice(int(some[0]), int(some[-1]) + 1)) for some in places]
 
     def time_parts(self, work: Callable[[Any], object], parts: Sequence[Any], n_rows: int) -> float:
-        """Time some work on parts of ``n_rows`` rows each; without a size the first is enough."""
+        """Return the time of some work on parts with ``n_rows`` rows each.
+
+        If ``size`` is None, only the first part is timed.
+        """
         if self.size is None:
             return seconds(work, parts[0]) / n_rows
         return _time_calls(work, parts) * self.size / n_rows
 
 
 def cut(rows: NDArray, size: int) -> list[NDArray]:
-    """Return the rows of up to 12 calls with one row, or of up to 5 calls with several rows."""
+    """Cut rows into up to 12 calls with one row, or into fewer calls with several rows."""
     starts = range(0, len(rows) - size + 1, size)
     return [rows[start : start + size] for start in starts][: max(5, 12 // size)]
 
 
 def seconds(work: Callable[[Any], object], item: Any, patience: float = 0.0) -> float:
-    """Return the seconds of the fastest of some calls with the reserve; the first may compile.
+    """Return the seconds of the fastest of several calls, with the reserve.
 
     Calls end when the two fastest agree, or after at least three calls that took ``patience``
-    seconds together.
+    seconds together. The first call may be slow, because it may compile kernels.
     """
     times: list[float] = []
     while True:
@@ -94,18 +105,21 @@ def seconds(work: Callable[[Any], object], item: Any, patience: float = 0.0) -> 
 
 
 def _time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
-    """Return the median of the processor's seconds over some items, with the reserve.
+    """Return the median processor time over some items in seconds, with the reserve.
 
-    The result is the lower of two rounds, because other processes may be at work.
+    The result is the lower median of two rounds, because other processes may disturb one of them.
     """
-    # The first call may compile.
+    # The first call may compile kernels.
     work(items[0])
     rounds = [[_time_call(work, item) for item in items] for _ in range(2)]
     return RESERVE * float(np.median(rounds, axis=1).min())
 
 
 def _time_call(work: Callable[[Any], object], item: Any) -> float:
-    """Return the seconds that all threads took; searches of other libraries may have several."""
+    """Return the processor time of a call in seconds, summed over threads.
+
+    Other libraries may use several threads.
+    """
     started = time.process_time()
     work(item)
     return time.process_time() - started
@@ -116,8 +130,8 @@ def measured_costs(
 ) -> Costs:
     """Return costs in seconds per row, with shared parts, measured on distinct training rows.
 
-    ``per_row`` takes rows and does the work that does not depend on columns. ``per_column`` takes
-    columns of ``typical`` values and does the work of each column.
+    ``per_row`` takes rows and does the work that does not depend on the columns. ``per_column``
+    takes a table of ``typical`` values and does the work that is the same for each column.
     """
     many = repeated(sample)
     each = seconds(per_column, typical, PATIENCE) / typical.size
@@ -127,9 +141,9 @@ def measured_costs(
 
 
 def measured_trees(whole: Fitted, table: NDArray) -> dict[str, float]:
-    """Return seconds per row of a tree of each kind, the highest of its heads.
+    """Return the seconds per row of one tree, by kind; the slowest head of a kind counts.
 
-    ``table`` has CALL_ROWS training rows as heads read them.
+    ``table`` holds CALL_ROWS training rows, as heads read them.
     """
     prices: dict[str, float] = {}
     for member in whole.members:
@@ -144,15 +158,15 @@ def measured_trees(whole: Fitted, table: NDArray) -> dict[str, float]:
 def with_calls(
     prices: Costs, whole: Fitted, rows: NDArray, typical: NDArray, table: NDArray
 ) -> Costs:
-    """Return prices, completed by the prices of calls.
+    """Return the given prices with the prices of calls added.
 
-    ``whole`` has all columns and heads. ``rows`` are rows as a user passes them, ``typical`` are
-    values of columns, and ``table`` holds training rows as heads read them.
+    ``whole`` has all columns and heads. ``rows`` are rows as a user passes them, ``typical`` holds
+    values of columns before scaling, and ``table`` holds training rows as heads read them.
     """
     rows = rows[np.arange(max(len(rows), FEW_ROWS)) % len(rows)]
 
     def price_calls(size: int) -> Costs:
-        # The scaling of columns is measured with the rest, and each column pays the price of rows.
+        # Scaling is timed together with the base; each column pays the price of rows for it.
         scaling = size * min(prices.own.values())
         parts = _time_parts(whole, rows, typical, table, size, scaling)
         apart = parts.total() + parts.cost_of_trees(whole.tree_counts)
@@ -176,7 +190,7 @@ def time_whole(fitted: Fitted, rows: NDArray, size: int) -> float:
 def _time_parts(
     whole: Fitted, rows: NDArray, typical: NDArray, table: NDArray, size: int, scaling: float
 ) -> Costs:
-    """Return the seconds of all parts of a call."""
+    """Return the seconds of all parts of a call with ``size`` rows, as costs."""
     clock = Clock(size)
     nothing = FittedColumns([], whole.columns.raw, [], [])
     engine = current_engine(1, False)
@@ -201,7 +215,7 @@ def _time_parts(
         more = member.head.trees.n_trees - n_bags
         tree = max(0.0, (taken - least) / more) if more > 0 else least / n_bags
         trees[kind] = max(tree, trees.get(kind, 0.0))
-        # A head has work besides its trees.
+        # The rest of the time is work of the head besides its trees.
         heads[kind] = max(0.0, least - n_bags * tree, heads.get(kind, 0.0))
     return Costs(own, needs, max(0.0, base - scaling * len(own)), SECONDS, trees, heads)
 
@@ -211,7 +225,7 @@ def _time_member(member: Member, clock: Clock, table: NDArray) -> float:
 
 
 def _checked(rows: NDArray) -> NDArray:
-    """Read rows as a detector does that takes these columns."""
+    """Check rows as a detector with this number of columns does."""
     return read_rows(SimpleNamespace(n_features_in_=rows.shape[1]), rows, fitting=False)
 
 
@@ -222,21 +236,21 @@ def _as_pairs(odds: NDArray) -> NDArray:
 
 
 def sample_rows(points: NDArray) -> NDArray:
-    """Return distinct rows, spread over a table, as many as a search handles together."""
+    """Return SEARCH_ROWS distinct rows, or all if there are fewer, from all parts of a table."""
     distinct = distinct_rows(points)[0]
     chosen = distinct[:: max(1, len(distinct) // SEARCH_ROWS)][:SEARCH_ROWS]
     return np.ascontiguousarray(points[chosen])
 
 
 def repeated(rows: NDArray) -> NDArray:
-    """Return CALL_ROWS rows, some of them several times if there are fewer."""
+    """Return CALL_ROWS rows; if there are fewer, rows are repeated."""
     return rows[np.arange(CALL_ROWS) % len(rows)]
 
 
 def _time_columns(
     fitted: FittedColumns, rows: NDArray, clock: Clock, scaling: float
 ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-    """Return own work and needs of all columns; each of them takes some time to scale."""
+    """Return the own work and the needs of all columns; ``scaling`` is the time to scale one."""
     own = dict.fromkeys(fitted.names, scaling)
     needs: dict[str, dict[str, float]] = {}
     for detector in fitted.detectors:
@@ -251,7 +265,7 @@ def _time_columns(
 def _time_view(
     view: ScoredView, rows: NDArray, clock: Clock
 ) -> Iterator[tuple[str, float, dict[str, float]]]:
-    """Time search and scores of a view; yield name, own work and needs of its columns."""
+    """Time the search and the scores of a view; yield name, own work and needs of its columns."""
     name = view.space.name
 
     def search(k: int, reverse_k: int) -> float:
@@ -266,7 +280,7 @@ def _time_view(
     for s in view.scores:
         alone, together, geometry = _time_score(view, s, block, clock)
         for k, column in zip(s.ks, s.column_names(name), strict=True):
-            # Novelty needs ``near`` neighbors of every row.
+            # Novelty needs `near` neighbors of every row, whatever the scores.
             depth = max(k, view.near)
             needs = {f"search@{name}": searches[depth], f"{s.label} scores@{name}": together[k]}
             if s.definition.reads == "reverse":
@@ -279,10 +293,10 @@ def _time_view(
 def _time_score(
     view: ScoredView, s: FittedScore, block: Block, clock: Clock
 ) -> tuple[ByK, ByK, ByK]:
-    """Return seconds per row of each column alone, of work shared with lower k, and of geometry."""
+    """Return the seconds of own work, of work shared with smaller k, and of geometry, by k."""
     reads_geometry = s.definition.reads == "geometry"
     most = min(view.geometry_rows, 6) if reads_geometry else SCORE_ROWS
-    # Known parts keep their geometry; fresh parts have to compute it.
+    # The known parts store the geometry after the first call; fresh parts must compute it again.
     known = clock.parts(block, most)
 
     def work(ks: Ks) -> tuple[float, float]:
@@ -300,7 +314,8 @@ def _time_score(
     geometry = _at_all(s.ks, lambda k: timed[k][1])
     share = 1.0
     if len(s.ks) > 1:
-        # Columns of lower k add this time to the largest, and take only a share of their time.
+        # `extra` is the time that the columns of smaller k add to the column of the largest k,
+        # which is only a share of their time alone.
         deepest = single[s.ks[-1]]
         extra = work(s.ks)[0] - deepest
         share = min(1.0, max(0.0, extra / (sum(single.values()) - deepest)))
@@ -316,7 +331,7 @@ def _probes(ks: Ks) -> Ks:
 def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
     """Measure at a few ks and interpolate linearly, which never underestimates convex times.
 
-    A smaller k never costs more than a larger one; measurements that say so are noise.
+    A smaller k never costs more than a larger k, so the opposite is noise and is removed.
     """
     probes = _probes(ks)
     if not probes:

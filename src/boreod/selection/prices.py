@@ -5,18 +5,19 @@ spelling                   costs
 =========================  ===========================================================
 ``"measured:shared"``      seconds per row on this machine, shared work paid once
 ``"complexity:shared"``    operations in the paper's units, shared work paid once
-``"complexity:additive"``  the same, every column pays all it needs
+``"complexity:additive"``  the same, every column pays for all its needs
 ``{"lof_10": 50, ...}``    as declared, additive; raw columns and ``"tree"``, one tree of a
                            tree head, cost 1 by default
 ``Costs(...)``             anything else
 =========================  ===========================================================
 
-Prices of calls are measured when a ``batch_size`` is asked for.
+Prices of calls are measured only if a ``batch_size`` is set.
 
-Measured prices are remembered, so that two fits of one table buy the same columns. The folder
-``prices`` of the cache has one JSON file per machine, version of boreod, shape of the table and
-work that was timed. Prices can always be measured again. So a file that was changed is ignored,
-prices that cannot be written are not remembered, and the folder can be deleted at any time.
+Measured prices are cached, so that two fits to one table buy the same columns. The folder
+``prices`` of the cache has one JSON file for each combination of machine, version of boreod, shape
+of the table and work that was timed. Prices can always be measured again. So a file that was
+changed is ignored, an error in writing a file is ignored, and users can delete the folder at any
+time.
 """
 
 import hashlib
@@ -58,7 +59,7 @@ from boreod.validation import check_values
 
 MAX_LISTS = 4
 MOST_FILES = 200
-# All files together, and so each of them, have at most this many bytes.
+# The largest total size of all files in bytes, which also limits each file.
 MOST_BYTES = 2**25
 
 Facts = dict[str, Any]
@@ -68,10 +69,10 @@ Facts = dict[str, Any]
 class PriceLists:
     """All price lists of the columns of a model.
 
-    ``whole`` is the detector with all columns and heads, ``rows`` are some rows to measure with,
-    and ``neighbors`` is the back end that was asked for. ``fresh`` times are measured for this
-    model even if an earlier fit did the same work. ``measured`` are seconds, with or without prices
-    of calls, once known.
+    ``whole`` is the detector with all columns and heads. ``rows`` holds the rows on which times are
+    measured. ``neighbors`` is the back end that the user set. If ``fresh`` is true, times are
+    measured even if the cache has them. ``measured`` holds the measured costs, with or without
+    prices of calls, and is None before they are measured.
     """
 
     training: Training
@@ -83,7 +84,7 @@ class PriceLists:
     _known: list[tuple[Any, Costs]] = field(default_factory=list, init=False)
 
     def time_alone(self, fitted: Fitted) -> float:
-        """Return the seconds of a call with one row, timed with a model of these columns."""
+        """Return the measured seconds of a call with one row, for a detector with some columns."""
         name = "a row alone"
         choice = [fitted.columns.names, [m.kind for m in fitted.members], fitted.tree_counts]
 
@@ -112,7 +113,7 @@ class PriceLists:
         return facts_of_prices(training.columns, self._shape, work)
 
     def _measure(self) -> Costs:
-        """Measure the times of columns and, on training rows, of trees."""
+        """Measure the prices of columns and trees."""
         whole = self.whole
         n_bags = len(self.training.bags.rows)
         logistic = whole.logistic is not None
@@ -123,7 +124,8 @@ class PriceLists:
             check_values(None, rows)
             whole.scale_input(rows)
             odds = combine(np.zeros((len(rows), n_bags))) if logistic else np.zeros(len(rows))
-            # Classifiers of other libraries may read any column, so all their work counts here.
+            # A classifier of another library may read any column, so all its work counts as work
+            # that does not depend on the columns.
             for member in whole.members:
                 if isinstance(member.head, ClassifierHead):
                     odds = odds + member.log_odds(features)
@@ -141,22 +143,23 @@ class PriceLists:
 
     @property
     def _typical(self) -> NDArray:
-        """Values of columns that take as long to scale as values of new rows."""
+        """A table of values that take as long to scale as the columns of new rows."""
         n_columns = len(self.training.columns.names)
         quantiles = self.training.scaler.quantiles
         if not len(quantiles):
             return np.full((CALL_ROWS, n_columns), 0.5)
-        # Equal values would be found too fast, because the processor predicts every branch.
+        # With equal values, the processor would predict every branch, and scaling would be too
+        # fast.
         random = np.random.default_rng(0)
         places = random.integers(quantiles.shape[1] - 1, size=(CALL_ROWS, n_columns))
         columns = np.arange(n_columns)
         return 0.5 * (quantiles[columns, places] + quantiles[columns, places + 1])
 
     def read(self, costs: Any, unit: str, batch_size: int | None = None) -> Costs:
-        """Return the costs that a spelling stands for; times are measured if necessary.
+        """Return the costs for a value of ``costs``; times are measured if necessary.
 
-        The meaning of None depends on the unit of a budget. The same spelling gives the same costs
-        again, without another warning. Times have prices of calls if there is a ``batch_size``.
+        The meaning of None depends on the unit of the budget. The same value returns the same costs
+        again, without another warning. Times include prices of calls if ``batch_size`` is set.
         """
         if needs_clock(costs, unit):
             if self.measured is None:
@@ -199,17 +202,18 @@ def remembered_costs(
     fresh: bool = False,
     rows: Costs | None = None,
 ) -> Costs:
-    """Return prices of columns that were measured before, or measure them and remember them.
+    """Return the cached prices of columns, or measure the prices and cache them.
 
-    Remembered prices have the same ``facts``, see :func:`facts_of_prices`; fresh ones are always
-    measured. Prices of calls belong to the prices of ``rows``, and are written to the same file.
+    Cached prices must have the same ``facts``, see :func:`facts_of_prices`. If ``fresh`` is true,
+    prices are always measured. If ``rows`` holds prices of rows, ``measure`` adds prices of calls
+    to them; both are written to the same file.
     """
     known = None if fresh else _read(facts, names, rows)
     if known is not None:
         return known
     with plain_interrupts(), one_blas_thread():
         costs = measure()
-    # Another process may have been faster; both then use its prices.
+    # If another process has written prices in the meantime, use its prices.
     known = None if fresh else _read(facts, names, rows)
     if known is None:
         _write(facts, costs)
@@ -217,9 +221,9 @@ def remembered_costs(
 
 
 def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) -> Facts:
-    """Return the facts that prices depend on and that agree between two fits of one table.
+    """Return the facts on which prices depend; they are equal for two fits to one table.
 
-    ``work`` describes the work that is done besides computing columns.
+    ``work`` describes the work of a prediction besides computing columns.
     """
     return {
         "boreod": __version__,
@@ -234,7 +238,7 @@ def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) 
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON that does not depend on seeds or addresses in memory.
+    """Return a value in the types of JSON, without seeds or memory addresses.
 
     Examples
     --------
@@ -303,11 +307,12 @@ def _hash(content: Any) -> str:
 
 
 def _read(facts: Facts, names: list[str], rows: Costs | None) -> Costs | None:
-    """Return the prices of a file; None if there is none or if it is not as it was written.
+    """Return the prices in the file for these facts, or None if there is no valid file.
 
-    If ``rows`` are given, the file must hold these prices of rows, and prices of calls.
+    A file is valid if it was not changed. If ``rows`` is given, the file must hold these prices of
+    rows, and prices of calls.
     """
-    # A file that is not ours may raise any of these errors.
+    # A file that boreod did not write may cause any of these errors.
     with suppress(OSError, ValueError, TypeError, LookupError, RuntimeError):
         path = _place(facts)
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
@@ -318,7 +323,7 @@ def _read(facts: Facts, names: list[str], rows: Costs | None) -> Costs | None:
         costs: Costs = typed_json(Costs, held["costs"], "prices")
         complete = rows is None or (costs.call is not None and costs.of_rows() == rows)
         if complete and costs.names == names and costs.unit == SECONDS:
-            # A file that is used counts as new.
+            # Mark the file as recently used.
             with suppress(OSError):
                 os.utime(path)
             return costs
@@ -326,7 +331,7 @@ def _read(facts: Facts, names: list[str], rows: Costs | None) -> Costs | None:
 
 
 def _write(facts: Facts, costs: Costs) -> None:
-    # There may be no home, no permission or no space.
+    # There may be no home folder, no permission or no space.
     with suppress(OSError, RuntimeError):
         stored = asdict(costs)
         held = {"facts": facts, "costs": stored, "sha256": _hash([facts, stored])}
@@ -336,7 +341,7 @@ def _write(facts: Facts, costs: Costs) -> None:
 
 
 def _forget_old(folder: Path) -> None:
-    """Remove the files that were unused for longest, and files that a killed process left."""
+    """Remove the least recently used files, including files that a killed process left behind."""
     found = [*folder.glob("*.json"), *folder.glob(".*.part")]
     files = [path for path in found if not path.is_dir()]
     files.sort(key=lambda path: path.lstat().st_mtime, reverse=True)
@@ -344,5 +349,5 @@ def _forget_old(folder: Path) -> None:
     for place, path in enumerate(files):
         total += path.lstat().st_size
         if place >= MOST_FILES or total > MOST_BYTES:
-            # Another process may have removed it.
+            # Another process may have removed the file already.
             path.unlink(missing_ok=True)

@@ -1,24 +1,28 @@
 """Orthogonal matching pursuit for logistic regression, plain and cost-aware.
 
-In the paper's Algorithm 1 the column that explains most of the residual joins, the model is solved
-again, and so on. The criterion is that of the paper,
+In the paper's Algorithm 1, the column that explains most of the residual joins the model, the model
+is solved again, and so on. The criterion is that of the paper,
 
     |phi_j' r| / (phi_j' phi_j)    plain,    the same / c(j)    cost-aware,
 
-with the squared norm of the column, not the norm, and with the marginal cost c(j | chosen) where
-columns share work. With an intercept the residual starts at y - 1/2 on balanced rows; without one
-it starts at y, as the paper prints. If two columns are equally good, the first in the table joins.
+with the squared norm of the column, not the norm. If columns share work, c(j) is the marginal cost
+c(j | chosen). With an intercept, the residual starts at y - 1/2 on balanced rows. Without an
+intercept, it starts at y, as the paper prints. If two columns are equally good, the first in the
+table joins.
 
-The order does not depend on a budget. A path is therefore followed as far as a budget reaches, and
-continued later for a larger one.
+The order in which columns join, the *path*, does not depend on a budget. A path is therefore
+followed as far as a budget reaches, and continued later for a larger budget.
 
-*Stability selection.* Every bag follows its own path and buys columns until one does not fit.
-Columns are ranked by the share of bags that bought them. The paper's *prefix* rule takes columns in
-this order until one does not fit; ties, which it leaves open, are broken by column order. The
-*fill* rule breaks ties by the mean position among the bought columns (a column that a bag did not
-buy counts as next), then by lower cost, then by column order. It skips columns that do not fit and
-does not take columns that no bag bought. See Meinshausen, Bühlmann: Stability selection. J. R.
-Stat. Soc. B 72(4), 2010.
+*Stability selection.* Every bag follows its own path and buys columns until one does not fit the
+budget. Columns are ranked by the share of bags that bought them. There are two rules:
+
+- The paper's *prefix* rule takes columns in this order until one does not fit. The paper does not
+  say how to break ties; column order breaks them here.
+- The *fill* rule breaks ties by the mean position among the bought columns, then by lower cost,
+  then by column order. A column that a bag did not buy has the position after the bought columns.
+  The rule skips columns that do not fit, and never takes a column that no bag bought.
+
+See Meinshausen, Bühlmann: Stability selection. J. R. Stat. Soc. B 72(4), 2010.
 """
 
 from dataclasses import dataclass, field
@@ -33,7 +37,7 @@ from boreod.ensemble.logistic import descend, gram_of, standardization
 from boreod.parallel import Engine, one_blas_thread
 from boreod.selection.costs import Costs, Work, marginal_cost, pay
 
-# The criterion divides by at least this price, because columns may be free.
+# The smallest divisor of the criterion, because columns may be free.
 MIN_DIVISOR = 1e-30
 # Equal columns may differ by rounding errors, so a later column must be better by this factor.
 CLEARLY_BETTER = 1.0 + 1e-9
@@ -43,9 +47,9 @@ CLEARLY_BETTER = 1.0 + 1e-9
 class Path:
     """The path of one bag through the columns, as far as it has been followed.
 
-    ``order`` holds places of columns in the order in which they joined, and ``spent`` the cost of
-    the columns up to each of them. ``coefficients`` are those of the last model that was solved:
-    for standardized columns, intercept first.
+    ``order`` holds the places of columns in the order in which they joined. ``spent`` holds, for
+    each of them, the total cost up to this column. ``coefficients`` are the coefficients of the
+    last model that was solved, for standardized columns, with the intercept first.
     """
 
     order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -53,7 +57,7 @@ class Path:
     coefficients: NDArray = field(default_factory=lambda: np.zeros(1))
 
     def buy(self, costs: Costs, budget: float) -> tuple[NDArray, bool]:
-        """Return the places of the columns up to the first that does not fit into a budget.
+        """Return the places of the columns before the first that does not fit into a budget.
 
         Also return whether the path is long enough for this budget.
         """
@@ -66,7 +70,8 @@ class Path:
 class Rules(NamedTuple):
     """The rules for following a path.
 
-    With ``cost_aware``, costs divide the criterion. With ``intercept``, models have an intercept.
+    If ``cost_aware`` is true, costs divide the criterion. If ``intercept`` is true, models have an
+    intercept.
     """
 
     penalty: float = 1e-6
@@ -83,10 +88,11 @@ def pursue(
     weights: NDArray | None = None,
     path: Path | None = None,
 ) -> Path:
-    """Follow the path of a bag, or continue one, until a budget is spent or all columns joined.
+    """Follow the path of a bag until a column does not fit the budget or all columns have joined.
 
-    The first column that does not fit is on the path too. Columns are in the order of
-    ``costs.names``, targets 1.0 for outliers and 0.0 for inliers; rows may have weights.
+    The first column that does not fit is on the path too. If ``path`` is given, it is continued.
+    ``columns`` are in the order of ``costs.names``. ``targets`` are 1.0 for outliers and 0.0 for
+    inliers.
 
     Examples
     --------
@@ -119,8 +125,9 @@ def pursue(
 class _Bag(NamedTuple):
     """The rows of a bag.
 
-    ``columns`` and ``standard``, the standardized columns, have one row per column. ``squares`` are
-    the squared norms of columns. ``signs`` are 1.0 for outliers and -1.0 for inliers.
+    ``columns`` holds the columns and ``standard`` the standardized columns; both have one line per
+    column. ``squares`` holds the squared norms of the columns. ``signs`` are 1.0 for outliers and
+    -1.0 for inliers.
     """
 
     columns: NDArray
@@ -135,7 +142,7 @@ class _Bag(NamedTuple):
 class Paths:
     """The paths of all bags through some columns, followed as far as budgets required.
 
-    ``table`` holds scaled training rows, and ``places`` are those of ``costs.names`` in it.
+    ``table`` holds scaled training rows. ``places`` are the places of ``costs.names`` in the table.
     """
 
     table: NDArray
@@ -146,9 +153,9 @@ class Paths:
     paths: list[Path] = field(default_factory=list)
 
     def rank(self, budget: float, engine: Engine, fill: bool) -> tuple[NDArray, NDArray]:
-        """Return places of columns, best first, and their frequencies.
+        """Return the places of columns, most frequently bought first, and their frequencies.
 
-        To fill a budget, only columns that some bag buys are returned.
+        If ``fill`` is true, only columns that some bag bought are returned.
         """
         purchases = [path.buy(self.costs, budget)[0] for path in self._reach(budget, engine)]
         m = len(self.places)
@@ -159,14 +166,14 @@ class Paths:
             position[bought] = np.arange(len(bought))
             counts[bought] += 1
             positions += position
-        # Equal columns keep their order.
+        # The stable sort keeps the order of columns with equal counts.
         order = np.argsort(-counts, kind="stable")
         if fill:
             order = np.lexsort((self.costs.alone, positions, -counts))[: np.count_nonzero(counts)]
         return order, counts[order] / len(purchases)
 
     def _reach(self, budget: float, engine: Engine) -> list[Path]:
-        """Return the paths, followed at least as far as a budget buys."""
+        """Return the paths of all bags, followed at least as far as the budget reaches."""
         known = self.paths or [Path() for _ in self.bags.rows]
         targets = self.bags.targets
         weights = self.bags.weights
@@ -182,7 +189,7 @@ class Paths:
 
 
 def stable_set(order: NDArray, costs: Costs, budget: float, fill: bool) -> list[int]:
-    """Return the places of columns that fit into a budget, taken in order.
+    """Return the places of columns that fit into a budget, taken in the given order.
 
     Examples
     --------
@@ -203,9 +210,10 @@ def stable_set(order: NDArray, costs: Costs, budget: float, fill: bool) -> list[
 def _follow(
     bag: _Bag, work: Work, rules: Rules, known: NDArray, beta: NDArray, budget: float
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Follow a path at least one step, and until the budget is spent.
+    """Continue a path by at least one step, and until the budget is exceeded.
 
-    The last model is the one before the last column joined.
+    Return the order, the costs up to each column, and the coefficients of the last model, which was
+    solved before the last column joined.
     """
     m, n = bag.columns.shape
     explained = unset(m)
@@ -228,7 +236,7 @@ def _follow(
             joined = design[: count + 1]
             beta, _, residual = descend(joined, gram, bag.signs, bag.weights, rules.penalty, start)
             if count == 0 and not rules.intercept:
-                # The paper prints y as the first residual.
+                # In the paper, the first residual is y.
                 for row in range(n):
                     residual[row] = bag.weights[row] * bag.targets[row]
             products(bag.columns, residual, explained, False)
@@ -259,7 +267,7 @@ def _best(
     levels: NDArray,
     cost_aware: bool,
 ) -> int:
-    """Return the column with the largest criterion; the first of equal ones."""
+    """Return the free column with the largest criterion; of equal columns, the first."""
     best = -1
     highest = -1.0
     for column in range(explained.shape[0]):

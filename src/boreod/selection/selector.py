@@ -1,9 +1,9 @@
-"""The choice of columns for a budget, from one fitted table: one fit serves every budget.
+"""The choice of columns for a budget; one fit serves every budget.
 
-Buying the columns with the best value for their price can spend a budget on many cheap columns when
-one expensive column would have been better. Therefore single columns are candidates too. Every bag
-names the column that separates its outliers and inliers best, and the column that most bags name is
-the candidate. Rows out of bag judge it, because a column may fit a few labels by chance.
+A choice by value per cost can spend a budget on many cheap columns even if one expensive column
+would be better. Therefore a single column is a candidate too. Every bag names the column that best
+separates its outliers from its inliers, and the column that most bags name is the candidate. It is
+judged on out-of-bag rows, because a column may fit a few labels by chance.
 """
 
 from copy import copy
@@ -44,7 +44,7 @@ from boreod.selection.prices import PriceLists
 from boreod.selection.pursuit import Paths, Rules, stable_set
 from boreod.validation import OUTLIER
 
-# The paths of at most this many sets of offered columns are kept.
+# The number of sets of offered columns whose paths are kept.
 MAX_PATHS = 32
 MEASURE_AGAIN = (
     "or measure again if the machine was busy: `measure_costs()`, or delete the folder 'prices' of "
@@ -53,11 +53,11 @@ MEASURE_AGAIN = (
 
 
 class Selector:
-    """Chooses columns, and remembers the paths that it has followed.
+    """Chooses columns for budgets, and keeps the paths that it has followed.
 
-    ``whole`` was learned from all columns. Some of the ``rows`` are kept to measure prices with.
-    ``neighbors`` is the back end that was asked for, and ``penalty`` that of the logistic
-    regressions. There are no prices yet.
+    ``whole`` was learned from all columns and heads. Some of the ``rows`` are kept to measure
+    prices. ``neighbors`` is the back end that the user set. ``penalty`` is the penalty of the
+    logistic regressions. Prices are computed when they are needed.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Selector:
         self.known: list[Paths] = []
 
     def timed(self) -> "Selector":
-        """Return the same selector with times that will be measured again."""
+        """Return a copy of the selector that will measure times again."""
         again = copy(self)
         again.prices = replace(self.prices, fresh=True)
         return again
@@ -78,7 +78,7 @@ class Selector:
     def buy(
         self, budget: Any, how: ColumnSelection, engine: Engine
     ) -> tuple[Selection, Fitted, OutOfBag]:
-        """Choose the columns and trees that a budget buys, and learn from these alone."""
+        """Choose columns and trees for a budget, and learn a detector from them alone."""
         amount, unit = read_budget(budget)
         check_units(unit, how.costs)
         prices = self.prices.read(how.costs, unit, how.batch_size).in_batches(how.batch_size)
@@ -102,14 +102,14 @@ class Selector:
         return self.learner.once(frozenset(columns), learn)
 
     def _least(self, costs: Costs) -> float:
-        """Return the price of the cheapest model: a column, and trees if it must have some."""
+        """Return the price of the cheapest model: one column, and one tree per bag if needed."""
         if self.training.taught:
             return float(costs.alone.min()) + self._cost_of_fewest_trees(costs)
         scores = self.learner.split(costs.names)[1]
         return min((costs.total([name]) for name in scores), default=0.0)
 
     def _cost_of_fewest_trees(self, costs: Costs) -> float:
-        """Return the price of one tree for every bag; 0 if a logistic head can do without."""
+        """Return the price of one tree per bag; 0 if a logistic head makes trees unnecessary."""
         can_do_without = LOGISTIC in self.learner.recipe.kinds
         return 0.0 if can_do_without else cost_of_fewest(self.learner, costs)
 
@@ -125,7 +125,7 @@ class Selector:
         _check_affordable(budget, costs)
         if costs.total() <= budget:
             return price_columns(costs.names, {}, costs, budget)
-        # Columns that could never be bought would only block those after them.
+        # A column that is never affordable would end the path of every bag that chooses it.
         affordable = list(compress(costs.names, costs.alone <= budget))
         fill = how.skip_unaffordable
         offered = costs.only(affordable) if fill and affordable != costs.names else costs
@@ -151,7 +151,8 @@ class Selector:
     def _better_alone(self, choice: Selection, oob: OutOfBag) -> Selection:
         """Return a single affordable column if it is clearly better than a choice, or the choice.
 
-        Both are judged by the rows out of bag, and must differ by more than a standard error.
+        Both are judged on out-of-bag rows. The column is clearly better if its AUC is higher by
+        more than one standard error.
         """
         outliers, scores = oob.judged()
         is_everything = len(choice.columns) == len(choice.costs.names)
@@ -165,12 +166,12 @@ class Selector:
         return price_columns([name], choice.frequencies, choice.costs, choice.budget)
 
     def _paths(self, costs: Costs, cost_aware: bool) -> Paths:
-        """Return the paths of all bags, as far as they are known."""
+        """Return the paths for these costs, as far as they have been followed."""
         for paths in self.known:
             if paths.rules.cost_aware == cost_aware and paths.costs == costs:
                 return paths
         bags = self.training.bags
-        # Few bags are enough where candidates are compared anyway.
+        # With tree heads, candidates are compared anyway, so few bags are enough.
         if self.prices.whole.tree_heads:
             bags = bags.first(FEW_BAGS)
         places = self.training.place_of(costs.names)
@@ -180,9 +181,10 @@ class Selector:
         return paths
 
     def _best_single(self, costs: Costs, budget: float) -> tuple[str, float]:
-        """Return the affordable column that most bags name, and the out-of-bag AUC of all named.
+        """Return the affordable column that most bags name, and the out-of-bag AUC of this choice.
 
-        The AUC is NaN if no row can judge.
+        The AUC is that of out-of-bag rows, where each bag votes with the column that it names. It
+        is NaN if the out-of-bag rows are not of both classes.
         """
         offered = self.training.place_of(costs.names)[costs.alone <= budget]
         differences = self._differences
@@ -202,7 +204,7 @@ class Selector:
 
     @cached_property
     def _differences(self) -> NDArray:
-        """Mean rank of outliers minus that of inliers: (bags, columns)."""
+        """The mean rank of outliers minus the mean rank of inliers: (bags, columns)."""
         bags = self.training.bags
         ranks = self._ranks(np.arange(len(self.training.columns.names)))
         n = bags.n_outliers
@@ -215,13 +217,16 @@ class Selector:
         return np.flatnonzero(self.training.codes >= 0)
 
     def _ranks(self, columns: NDArray) -> NDArray:
-        """Return ranks of the labelled rows between 0 and 1, which do not depend on long tails."""
+        """Return the ranks of labelled rows, scaled to between 0 and 1.
+
+        Unlike values, ranks do not depend on long tails.
+        """
         values = self.training.table[np.ix_(self._labelled, columns)]
         return average_ranks(values) / (len(values) + 1)
 
 
 def _check_call(budget: float, batch_size: int, costs: Costs, least: float) -> None:
-    """Refuse a budget below the price of any call with ``batch_size`` rows."""
+    """Raise if a budget is below the lowest price of a row in calls with ``batch_size`` rows."""
     if budget < least:
         rows = "a row alone" if batch_size == 1 else f"a row in batches of {batch_size}"
         advice = (
