@@ -123,7 +123,7 @@ def open_chunks(
 def _read_chunk(
     member: Member, start: int, stop: int, schema: Any, batch_rows: int
 ) -> Iterator[Any]:
-    """Yield rows ``start`` to ``stop`` of a file; raise if it has fewer or more rows by now."""
+    """Yield rows ``start`` to ``stop`` of a file; raise if the file has fewer rows by now."""
     rows = 0
     for batch in rebatch(read_rows(member, schema, batch_rows, start, stop), batch_rows):
         yield batch
