@@ -149,7 +149,7 @@ def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
 
 
 def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> None:
-    """Print the results of a fit and the next commands; ``labels`` is the option of a report."""
+    """Print what the fit did, and the next commands; the report command gets ``labels``."""
     if not quiet:
         print_notes(facts["notes"])
         print_preparation(facts["preparation"])
