@@ -47,7 +47,7 @@ class StoredTrees:
 class StoredMember:
     """A head, whose ``kind`` determines its arrays.
 
-    ``features`` are the positions of the features that the head reads; None means all features.
+    ``features`` are the positions of the features that the head reads, or None for all features.
     Only a logistic regression has a ``penalty``. A logistic regression and a consensus have no
     ``trees``.
     """

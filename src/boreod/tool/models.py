@@ -93,9 +93,9 @@ def _trace_curve(detector: "Detector", is_asked: bool) -> None:
 def describe(model: Predictor) -> dict[str, Any]:
     """Return facts about a model as plain data, ready for JSON.
 
-    The versions are those of the packages that wrote the model file. If the model was not loaded
-    from a file, they are the installed versions. The prices of columns are None if the fit did not
-    need them.
+    ``versions`` are the versions of the packages that wrote the model file, or the installed
+    versions if the model was not loaded from a file. ``prices`` is None if the fit did not need
+    prices of columns.
     """
     preparation = model.preparation_
     stored = model.stored_

@@ -1,8 +1,8 @@
 """Reasons in words: values compared with normal rows, neighborhoods, and known cases.
 
 An explanation says what each column added to a row's log-odds. This module groups columns by
-*topic*. The levels and marks that one column of the table became are a topic, and so are all scores
-of neighborhoods. Each topic gets a sentence about the row that is true whatever the model learned,
+*topic*. Most columns of the table are a topic each, with all their levels and marks, and all scores
+of neighborhoods are one topic. Each topic gets a sentence that is true whatever the model learned,
 such as "amount 4,900 is higher than 99.7 % of normal rows (typical: 12 to 310)". The sentences are
 about topics that raise the log-odds. If no topic raises them, the sentences are about topics that
 lower them, and say so.

@@ -105,13 +105,14 @@ def compare(
     new: Annotated[Path, Argument(help="Another model file.", metavar="NEW")],
     table: options.Table,
     label: Annotated[
-        str | None, Option(help="Column of labels; by default that of the new model's fit.")
+        str | None, Option(help="Column of labels; by default the new model's column of labels.")
     ] = None,
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     alerts: Annotated[
-        int | None, Option(min=1, help="Number of alerts of each model; by default its threshold.")
+        int | None,
+        Option(min=1, help="Number of alerts of each model; by default, thresholds decide."),
     ] = None,
     changes: Annotated[
         int, Option(min=0, help="Number of rows to list whose decisions differ.")
@@ -209,7 +210,7 @@ def report(
         Path, Option("--output", "-o", help="The page to write, one HTML file.")
     ] = Path("report.html"),
     label: Annotated[
-        str | None, Option(help="Column of labels; by default that of the fit.")
+        str | None, Option(help="Column of labels; by default the model's column of labels.")
     ] = None,
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,

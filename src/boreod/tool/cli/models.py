@@ -77,7 +77,7 @@ def fit(
     ] = None,
     prior: Annotated[
         float | None,
-        Option(help="Share of outliers in future tables; by default that of the labels."),
+        Option(help="Share of outliers in future tables; by default the share in the labels."),
     ] = None,
     reference_size: Annotated[
         int | None,

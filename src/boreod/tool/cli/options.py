@@ -26,16 +26,16 @@ ModelFile = Annotated[Path, Argument(help="Model file that `boreod fit` wrote.",
 Label = Annotated[str, Option(help="Column of labels; empty cells are unlabelled.")]
 OutlierLabel = Annotated[str | None, Option(help="Label of outliers; by default 1, true or yes.")]
 OtherOutlierLabel = Annotated[
-    str | None, Option(help="Label of outliers; by default that of the fit.")
+    str | None, Option(help="Label of outliers; by default the label in the fit.")
 ]
 InlierLabel = Annotated[
-    str | None, Option(help="Label of inliers; all other words are then unlabelled.")
+    str | None, Option(help="Label of inliers; rows with any other word are then unlabelled.")
 ]
 Labels = Annotated[
     str | None,
     Option(
-        help="Second table with ids (--id) and labels (--label). Its labels replace those of the "
-        "table; if an id has several labels, the last one counts."
+        help="Second table with ids (--id) and labels (--label). Its labels replace the labels of "
+        "the table; if an id has several labels, the last one counts."
     ),
 ]
 Ids = Annotated[

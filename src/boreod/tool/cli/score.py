@@ -43,7 +43,7 @@ def score(
     ] = None,
     ids: Annotated[
         list[str] | None,
-        Option("--id", help="Columns to copy to the output; by default those of the fit."),
+        Option("--id", help="Columns to copy to the output; by default the ids of the fit."),
     ] = None,
     no_ids: Annotated[bool, Option("--no-ids", help="Write row numbers in place of ids.")] = False,
     all_columns: Annotated[
@@ -158,7 +158,7 @@ def explain(
     ] = None,
     ids: Annotated[
         list[str] | None,
-        Option("--id", help="Columns that name rows; by default those of the fit."),
+        Option("--id", help="Columns that name rows; by default the ids of the fit."),
     ] = None,
     case: Annotated[
         list[str] | None,

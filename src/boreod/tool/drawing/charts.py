@@ -43,7 +43,7 @@ class Curve:
     interval
         Bootstrap interval of the quality; None if it was not computed.
     band
-        Lower and upper limits of ``y`` at the positions of ``GRID``; None without an interval.
+        Lower and upper limits of ``y`` at the positions of ``GRID``; None if there is no interval.
     """
 
     x: NDArray

@@ -94,7 +94,7 @@ class Tally:
     # For every prepared column, the sum, and the number of rows outside the training range.
     sums: Any = 0.0
     outside: Any = 0
-    # A random sample of rows: those with the lowest keys. It is None before the first row.
+    # The rows with the lowest keys are a random sample. The sample is None before the first row.
     keys: NDArray = field(default_factory=lambda: np.empty(0, np.uint64))
     sample: Any = None
 

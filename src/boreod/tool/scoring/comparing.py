@@ -33,7 +33,7 @@ class CompareOptions:
     Attributes
     ----------
     label, outlier_label
-        The column of labels, and the label of outliers. If None, those of the new model are used.
+        The column of labels, and the label of outliers. If None, they are taken from the new model.
     alerts
         Number of alerts that each model raises. If None, the thresholds of the models are used.
     most
@@ -90,7 +90,7 @@ class Comparison:
     changes
         The changed rows whose probabilities differ most, in the order of the table.
     verdict
-        A sentence that says which model is better; None if that cannot be judged.
+        A sentence that says which model is better; None if the models cannot be judged.
     notes
         Remarks for the user.
     """
