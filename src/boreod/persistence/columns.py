@@ -18,7 +18,7 @@ from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
-# Ranges of descriptions of rows. A description that is not listed may be infinite.
+# The ranges of descriptions of rows. Descriptions that are not listed may be infinite.
 RANGES = {
     "bandwidth": (0.0, MOST),
     # The log-density of copies is finite, although the bandwidth of copies is 0.
@@ -38,7 +38,7 @@ class StoredScore:
 
 @dataclass(frozen=True)
 class StoredView:
-    """A neighbor space in use; ``rows`` is None if all reference rows belong to it."""
+    """A view in use; ``rows`` is its number of rows, or None if it has all reference rows."""
 
     name: str
     columns: list[int]
@@ -77,7 +77,7 @@ class StoredForest:
 
 @dataclass(frozen=True)
 class StoredRepresentation:
-    """The representation that computes the columns. It has raw columns only if ``raw``."""
+    """The representation that computes the columns; with raw columns only if ``raw`` is True."""
 
     raw: bool
     reference_rows: int
@@ -86,7 +86,7 @@ class StoredRepresentation:
 
 
 def describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arrays]:
-    """Return the representation and its arrays; some arrays are not needed in the file."""
+    """Return the representation and its arrays; the file does not need all of these arrays."""
     detectors: list[Any] = columns.detectors
     foreign = [d.label for d in detectors if not isinstance(d, IsolationTrees)]
     if foreign:
@@ -114,7 +114,7 @@ def describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arra
 
 
 def _reference_rows(views: list[ScoredView]) -> tuple[NDArray, list[Any]]:
-    """Return all reference rows that views need, once, and the positions of each view's rows."""
+    """Return the distinct reference rows of all views, and the positions of each view's rows."""
     if not views:
         return np.empty((0, 0)), []
     positions: list[Any] = [view.space.rows for view in views]
@@ -161,7 +161,7 @@ def view_tensors(view: StoredView, owner: str, n_reference: int) -> Tensors:
         # A summary of one number is a spread. Scores are divided by it, so it must be positive.
         least = np.nextafter(0.0, 1.0) if len(summary) == 1 else -MOST
         of_score = {"summary": Tensor("F64", list(summary.shape), least)}
-        # Descriptions that are not compared are not in the file.
+        # If a score does not compare its descriptions, the file does not hold them.
         n_described = n_rows if score.compares() else 0
         for name in score.descriptions:
             limits = RANGES.get(name, (-np.inf, np.inf))

@@ -23,7 +23,7 @@ from safetensors.numpy import save
 from boreod.files import parse_json, typed_json, whole_file
 from boreod.text import shorten
 
-# Manifest and array list have at most this many bytes. Parsed JSON can take 26 times as much.
+# Manifest and array list have at most this many bytes. Parsed JSON can take 26 times this memory.
 JSON_LIMIT = 3 * 2**20
 TYPES: dict[str, np.dtype] = {
     "F64": np.dtype("<f8"),
@@ -41,8 +41,8 @@ MOST = float(np.finfo(np.float64).max)
 class Tensor(NamedTuple):
     """The type and the shape of an array, and the range and the order of its numbers.
 
-    ``order`` compares each number with the next one on the last axis. An array without numbers is
-    not in the file.
+    ``order`` compares each number with the next one on the last axis. Empty arrays are not in the
+    file.
     """
 
     kind: str
@@ -124,7 +124,7 @@ class ModelFile:
         arrays = {}
         for name, tensor in expected.items():
             flat = np.frombuffer(found.pop(name, {"data": b""})["data"], TYPES[tensor.kind])
-            # Kernels are compiled for arrays that may be written to.
+            # Kernels are compiled for writable arrays.
             arrays[name] = np.require(flat.reshape(tensor.shape), requirements=["C", "A", "W"])
         return arrays
 
@@ -145,7 +145,7 @@ def open_model_file(path: Path) -> Iterator[ModelFile]:
 
 @contextmanager
 def _naming(path: Path, done: str) -> Iterator[None]:
-    """Raise the same errors with the name of the model file, not that of a temporary file."""
+    """Raise errors that name the model file in place of a temporary file."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
 """The manifest of a model file, which is JSON: everything but the arrays.
 
-It determines the names, types and shapes of all arrays. This module checks the arrays, and whether
-the manifest contradicts itself, before a model is built from them.
+The manifest determines the names, types and shapes of all arrays. Before a model is built, this
+module checks the arrays, and checks that the manifest does not contradict itself.
 """
 
 import json
@@ -51,7 +51,7 @@ from boreod.text import shorten
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
 FORMAT = 8
-# Scores are at most this large, so that their differences are finite. Values in rows are smaller.
+# The largest score, so that differences of scores are finite. Values in rows are at most LARGEST.
 LARGEST_SCORE = 1e300
 
 CLASS_KINDS: dict[str, Callable[[object], bool]] = {
@@ -72,9 +72,10 @@ class StoredClasses:
 
 @dataclass(frozen=True)
 class StoredSelection:
-    """The columns that a budget bought; ``batch_size`` is None if batches are large.
+    """The columns that were chosen within a budget.
 
-    ``costs`` is None if the prices equal the prices of the model for this batch size.
+    ``batch_size`` is None if batches are large. ``costs`` are the prices at the time of the choice,
+    or None if the model has the same prices for this batch size.
     """
 
     columns: list[str]
@@ -167,14 +168,14 @@ class Manifest:
 
 
 def write_manifest(manifest: Manifest) -> bytes:
-    """Return a manifest as JSON in ASCII; scalars of NumPy become those of Python."""
+    """Return a manifest as JSON in ASCII; NumPy scalars become Python numbers."""
     return json.dumps(
         asdict(manifest), allow_nan=False, separators=(",", ":"), default=np.generic.item
     ).encode("ascii")
 
 
 def read_manifest(text: bytes) -> Manifest:
-    """Return a manifest that does not contradict itself, or say what is wrong."""
+    """Parse a manifest; raise if its format is unknown, or if it contradicts itself."""
     content = typed_json(dict[str, Any], parse_json(text, "its manifest"), "manifest")
     number = typed_json(int, content.get("format"), "manifest.format")
     if number != FORMAT:
@@ -270,7 +271,7 @@ def _check_columns(manifest: Manifest) -> None:
         len(columns) == len(manifest.columns) > 0,
         len(computed) == len(scores) and not raw & computed,
         computed <= columns <= computed | raw,
-        # With both scalings raw columns come first.
+        # If the scaling is "both", raw columns come first.
         manifest.scaling != "both" or set(manifest.columns[: manifest.n_raw]) <= raw,
     )
     _require("", columns=all(conditions))
@@ -289,7 +290,7 @@ def _check_table(manifest: Manifest) -> None:
 
 
 def _check_prices(manifest: Manifest) -> None:
-    """Raise for prices of impossible columns, and for a choice that the prices do not allow."""
+    """Raise if prices belong to impossible columns, or if they do not allow the selection."""
     _require(
         "",
         costs=_fits_costs(manifest, manifest.costs),
@@ -328,9 +329,10 @@ def _fits_costs(manifest: Manifest, costs: Costs | None) -> bool:
 
 
 def _may_be_score(name: str, rows: int) -> bool:
-    """Whether this may name a score column, such as lof_10@r256, of a table with ``rows`` rows.
+    """Return whether a table with ``rows`` rows may have a score column of this name.
 
-    For a column that is not in use, the file holds nothing but its price.
+    For a column that is not in use, such as lof_10@r256, the file holds only its price, so only the
+    name can be checked.
     """
     match = re.fullmatch(r"[^@]+?_([1-9][0-9]{0,15})(?:@.+)?", name, re.DOTALL)
     return match is not None and int(match[1]) < rows
@@ -381,9 +383,9 @@ def expected_tensors(manifest: Manifest) -> Tensors:
 
 
 def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
-    """Raise for numbers that no model has, and for those whose products would not be finite.
+    """Raise for numbers that no model has, and for numbers whose products may not be finite.
 
-    The structure of trees is checked when they are built.
+    The structure of trees is checked when the trees are built.
     """
     owners = by_owner(arrays)
     _check_training_rows(**owners["oob"], manifest=manifest)
@@ -397,19 +399,20 @@ def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
 
 
 def _fits_tensor(values: NDArray, tensor: Tensor) -> bool:
-    """Whether an array holds possible numbers in a possible order."""
+    """Return whether an array holds possible numbers in a possible order."""
     if values.size == 0:
         return True
-    # If any number is NaN, the minimum and the maximum are NaN.
+    # If any number is NaN, the minimum and the maximum are NaN, which is never in range.
     in_range = tensor.least <= values.min().item() and values.max().item() <= tensor.most
     in_order = tensor.order is None or tensor.order(values[..., :-1], values[..., 1:]).all()
     return bool(in_range and in_order)
 
 
 def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Manifest) -> None:
-    """Both classes must occur, and only rows in all bags may lack a probability.
+    """Raise if a class does not occur, or if a row has no probability but must have one.
 
-    A model without any label ranks rows, and each of them has its probability.
+    A labelled row may be in all bags, and then has no probability. If a model was fitted without
+    labels, there are no classes, and every row has a probability.
     """
     untaught = manifest.knots > 0
     codes = count_as_inliers(labels) if manifest.assumed else labels

@@ -1,12 +1,11 @@
 """Heads and trees of a model file: entries in the manifest, arrays, and checks of both.
 
-Trees are stored in preorder: the column that every node tests, -1 in a leaf; the thresholds of
-inner nodes; and, for every leaf, the index of its value in a list of distinct values. The positions
-of right children follow from that, so a file cannot hold a loop. A file needs a quarter of the
-space that the trees take in memory.
+Trees are stored in preorder. The file holds the column that each node tests (-1 for a leaf), the
+threshold of each inner node, and for each leaf the index of its value in a list of distinct values.
+The order of nodes determines the positions of right children, so a file cannot hold a loop. A file
+needs a quarter of the space that the trees take in memory.
 
-Log-odds must be finite for all rows with scaled values up to LARGEST, and so must be all numbers
-on the way there.
+Log-odds and all intermediate results must be finite for rows with scaled values up to LARGEST.
 """
 
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, T
 from boreod.scores.trees import MAX_NODES, Trees
 from boreod.validation import LARGEST
 
-# Scores of a ranking are divided or multiplied by numbers of at least this size.
+# Without labels, a model divides or multiplies scores by numbers of at least this size.
 SMALLEST_FACTOR = 1e-100
 # A mean probability must not round to 0 or 1. So the values of leaves keep a distance from 0 and 1.
 # The distance is this number times (number of bags + trees per bag).
@@ -32,7 +31,7 @@ ROUNDING = 1e-15
 
 @dataclass(frozen=True)
 class StoredTrees:
-    """The number of trees, of all their nodes, and of the values in their leaves."""
+    """The numbers of trees, of their nodes, and of distinct values in their leaves."""
 
     number: int
     nodes: int
@@ -48,7 +47,7 @@ class StoredTrees:
 class StoredMember:
     """A head, whose ``kind`` determines its arrays.
 
-    ``features`` are the positions of the features that the head reads; None means all features.
+    ``features`` are the positions of the features that the head reads, or None for all features.
     Only a logistic regression has a ``penalty``. A logistic regression and a consensus have no
     ``trees``.
     """
@@ -83,7 +82,7 @@ def pack_trees(trees: Trees) -> tuple[StoredTrees, Arrays]:
 
 
 def tree_tensors(stored: StoredTrees, n_columns: int, least: float, most: float) -> Tensors:
-    """Return the tensors of trees over ``n_columns`` columns, and with leaves in this range."""
+    """Return the tensors of trees that read ``n_columns`` columns; leaves are in this range."""
     n_leaves = stored.nodes - stored.inner
     return {
         "starts": Tensor("I32", [stored.number + 1]),
@@ -97,7 +96,7 @@ def tree_tensors(stored: StoredTrees, n_columns: int, least: float, most: float)
 
 
 def fits_trees(stored: StoredTrees) -> bool:
-    """Whether trees can have this number of nodes, and leaves this number of distinct values."""
+    """Return whether trees can have these numbers of nodes and of distinct values in leaves."""
     conditions = (
         1 <= stored.number <= stored.nodes,
         (stored.nodes - stored.number) % 2 == 0,
@@ -107,9 +106,10 @@ def fits_trees(stored: StoredTrees) -> bool:
 
 
 def unpack_trees(arrays: Arrays, owner: str) -> Trees:
-    """Return trees; refuse arrays in which kernels might loop forever or read outside.
+    """Return trees; refuse arrays with which kernels might loop forever or read out of bounds.
 
-    The range of every number was checked before. ``owner`` names a wrong array in errors.
+    The caller has checked the range of every number. In errors, ``owner`` is part of the name of a
+    wrong array.
     """
     starts = arrays["starts"]
     feature = arrays["feature"].astype(np.int32)
@@ -128,7 +128,7 @@ def unpack_trees(arrays: Arrays, owner: str) -> Trees:
 
 
 def _are_whole(starts: NDArray, inside: NDArray) -> bool:
-    """Whether the nodes of every tree form one tree, with none missing and none left over."""
+    """Return whether the nodes of every tree form one tree, without missing or extra nodes."""
     # An inner node opens one more subtree, and a leaf closes one. So ``waiting``, the running sum,
     # falls by 1 over every whole tree, and stays above that value until its last leaf.
     waiting = np.cumsum(np.where(inside, 1, -1))
@@ -140,7 +140,7 @@ def _are_whole(starts: NDArray, inside: NDArray) -> bool:
 
 
 def describe_member(member: Member) -> tuple[StoredMember, Arrays]:
-    """Return a member's entry in the manifest, and a dict that holds its arrays and more."""
+    """Return a member's entry in the manifest, and a dict of its arrays and other attributes."""
     head = member.head
     arrays = vars(head)
     n_bags = 1
@@ -179,15 +179,16 @@ def member_tensors(stored: StoredMember, n_features: int) -> Tensors:
             "gradients": Tensor("F64", [bags], 0.0, MOST),
         }
     if stored.kind.startswith("boosted"):
-        # Leaves add up to log-odds.
+        # The sum of leaves is the log-odds.
         return tree_tensors(stored.trees, n_read, -LARGEST, LARGEST)
-    # The mean of leaves is a probability. A hostile manifest may claim any number of trees.
+    # The mean of leaves is a probability. The minimum is for hostile manifests, which may claim any
+    # number of trees.
     least = ROUNDING * min(bags + stored.trees.number // bags, MAX_NODES)
     return tree_tensors(stored.trees, n_read, least, 1.0 - least)
 
 
 def fits_member(stored: StoredMember, n_features: int) -> bool:
-    """Whether the entry of a member is possible."""
+    """Return whether the entry of a member is possible."""
     kind = stored.kind
     trees = stored.trees
     places = range(n_features) if stored.features is None else stored.features
@@ -206,9 +207,10 @@ def fits_member(stored: StoredMember, n_features: int) -> bool:
 
 
 def fits_together(members: list[StoredMember], untaught: bool) -> bool:
-    """Whether every kind occurs once and the weights sum up to 1.
+    """Return whether no kind occurs twice and the weights sum to 1.
 
-    A single member has weight 1 and no line, unless the model is ``untaught``: it had no labels.
+    A single member has weight 1 and no line of its own, unless the model is ``untaught``, that is,
+    fitted without labels.
     """
     kinds = {member.kind for member in members}
     conditions = (
@@ -240,7 +242,7 @@ def build_member(stored: StoredMember, arrays: Arrays, owner: str) -> Member:
 def check_reach(
     members: list[StoredMember], correction: Correction, owners: dict[str, Arrays]
 ) -> None:
-    """Refuse heads whose log-odds, or those of the average, would not be finite.
+    """Raise if the log-odds of a head, or the average of log-odds, might not be finite.
 
     ``owners`` maps each part of the model, such as ``members.0``, to its arrays.
     """
@@ -260,7 +262,7 @@ def check_reach(
 
 
 def _check_ranks(scores: NDArray, odds: NDArray, reach: float) -> None:
-    """Lines between quantiles of scores, and beyond them, must stay finite."""
+    """Raise if lines between quantiles of scores, or their extensions, might not stay finite."""
     with np.errstate(over="ignore"):
         steepest = (np.diff(odds) / np.diff(scores)).max(initial=0.0)
         farthest = steepest * (reach + np.abs(scores).max(initial=0.0))
@@ -269,7 +271,7 @@ def _check_ranks(scores: NDArray, odds: NDArray, reach: float) -> None:
 
 
 def _reach(stored: StoredMember, arrays: Arrays) -> float:
-    """Return a number that no sum of the bags' log-odds exceeds."""
+    """Return an upper bound of the sum of the bags' log-odds."""
     if stored.kind == CONSENSUS:
         # Softened values and their mean lie between -1 and 1; their difference is divided by a
         # deviation of at least MIN_DEVIATION.

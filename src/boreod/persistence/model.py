@@ -1,7 +1,7 @@
-"""The model file: saves a fitted detector, and loads one that predicts and explains.
+"""Save a fitted detector to a model file, and load a detector that predicts and explains.
 
 A file holds the columns in use, the heads, out-of-bag probabilities, prices, and a description of
-the training table. Data that only learning needs is left out.
+the training table. It does not hold data that only learning needs.
 """
 
 import json
@@ -66,7 +66,7 @@ from boreod.validation import check_fitted
 if TYPE_CHECKING:
     from boreod.detector import Detector
 
-# With more columns than this, only columns in use keep their prices, so manifests stay small.
+# If there are more prices than this, the file holds only prices of columns in use, to stay small.
 MOST_PRICES = 5000
 # Errors that a manifest may cause if it contradicts itself.
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
@@ -87,7 +87,8 @@ def save(
     check_fitted(model)
     manifest, found = _describe(model, _read_extra(model, extra))
     try:
-        # Reading the manifest makes numbers plain, so that a loaded model gives the same bytes.
+        # Reading the manifest replaces NumPy scalars, so that saving a loaded model gives the same
+        # bytes.
         manifest = read_manifest(write_manifest(manifest))
         tensors = expected_tensors(manifest)
         arrays = {name: _as_stored(found, name, tensor) for name, tensor in tensors.items()}
@@ -104,9 +105,9 @@ def _as_stored(found: Arrays, name: str, tensor: Tensor) -> NDArray:
 
 
 def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
-    """Return the manifest of a detector, and its arrays among other attributes.
+    """Return the manifest of a detector, and a dict of its arrays and other attributes.
 
-    Numbers in the manifest may be scalars of NumPy.
+    Numbers in the manifest may be NumPy scalars.
     """
     fitted = model.fitted_
     representation, arrays = describe_columns(fitted.columns)
@@ -126,7 +127,7 @@ def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
         # Groups of parameters are stored with the values of the preset.
         parameters=encode_all(model.get_params(deep=False) | vars(settings_of(model))),
         feature_names=names,
-        # Prepared columns have names of their own, too.
+        # Columns of a preparation have names, too.
         named=hasattr(model, "feature_names_in_") or names != [f"x{i}" for i in range(len(names))],
         columns=list(fitted.columns.names),
         input_scaling=fitted.input_scaler is not None,
@@ -152,7 +153,7 @@ def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
 
 
 def _other_arrays(model: Predictor) -> Arrays:
-    """Return the arrays that belong to neither columns nor members, among other attributes."""
+    """Return a dict of the other arrays of a detector and of other attributes."""
     fitted = model.fitted_
     arrays = named("scaler", vars(fitted.scaler)) | named("ranks", vars(fitted.correction))
     arrays |= named("seen", vars(fitted.seen) | vars(model.record_.learned_rows))
@@ -163,7 +164,7 @@ def _other_arrays(model: Predictor) -> Arrays:
 
 
 def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
-    """Return the user's extra data; without any, return the extra data of a loaded model."""
+    """Return the user's extra data; if it is None, return the extra data of a loaded model."""
     if extra is None:
         return {} if model.stored_ is None else model.stored_.extra
     try:
@@ -189,7 +190,7 @@ def _describe_selection(model: Predictor, costs: Costs | None) -> StoredSelectio
     choice = model.selection_
     if choice is None:
         return None
-    # Times may have been taken again after the choice.
+    # Prices may have been measured again after the choice.
     then = _limit_prices(choice.costs, model.columns_)
     if choice.batch_size is not None and costs is not None and costs.call is not None:
         costs = costs.in_batches(choice.batch_size)
@@ -204,7 +205,7 @@ def _describe_selection(model: Predictor, costs: Costs | None) -> StoredSelectio
 
 
 def package_versions() -> dict[str, str]:
-    """Return the versions of the packages that write a model file now."""
+    """Return the installed versions of the packages that write a model file."""
     import sklearn
 
     return {
@@ -232,7 +233,7 @@ def _describe_table(model: Predictor) -> StoredTable:
 
 
 def store_curve(curve: BudgetCurve) -> dict[str, Any]:
-    """Return a budget curve as its unit and lists of numbers; None stands for missing trees."""
+    """Return a budget curve as its unit and lists of numbers; without trees, some are None."""
     parts = {name: part for name, part in vars(curve).items() if name != "unit"}
     lists = {name: part if part is None else part.tolist() for name, part in parts.items()}
     return {"unit": curve.unit, **lists}
@@ -241,7 +242,7 @@ def store_curve(curve: BudgetCurve) -> dict[str, Any]:
 def load_predictor(
     path: str | PathLike[str], n_jobs: int | None = None, kind: Any = Predictor
 ) -> Any:
-    """Read a predictor from a model file; it predicts and explains without scikit-learn.
+    """Read a predictor, which predicts and explains without scikit-learn, from a model file.
 
     This is faster than :func:`boreod.load`, which imports scikit-learn. Predictions are the same.
     ``kind`` is the class of the result. The file need not be trusted: nothing in it is executed.
@@ -269,8 +270,8 @@ def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
 
     The detector predicts and explains as it did before it was saved, and chooses thresholds.
     Methods that need the bags (``within``, ``budget_curve``) raise an error. ``stored_`` holds the
-    metadata of the file. A BORE comes back as a Detector with its parameters. ``n_jobs`` is the
-    number of threads, None for that of the fit.
+    metadata of the file. A BORE comes back as a Detector with the same parameters. ``n_jobs`` is
+    the number of threads. If it is None, the number of threads of the fit is used.
     """
     from boreod.detector import Detector
 
@@ -294,7 +295,8 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
     parameters = dict(manifest.parameters)
     given = parameters.get("representation")
     if not hasattr(kind, "fit") and isinstance(given, dict) and list(given) == ["representation"]:
-        # Only a fit needs the representation, an estimator. So it is checked, but not built.
+        # The representation is a scikit-learn estimator that only a fit needs. So its parameters
+        # are checked, but it is not built.
         decode_representation(parameters.pop("representation")["representation"])
     labels = arrays["oob.labels"].astype(np.int64)
     preparation = _restore_preparation(manifest.table, manifest.feature_names)
@@ -323,7 +325,7 @@ def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
     members = [build_member(member, owners[owner], owner) for owner, member in stored]
     names = manifest.feature_names
     seen = owners["seen"]
-    # Without a view that measures isolation, the file holds none.
+    # If no view measures isolation, the file does not hold it.
     isolation = seen["isolation"] if seen["isolation"].size else None
     return Fitted(
         Scaler("minmax", **owners["input"]) if manifest.input_scaling else None,
@@ -370,7 +372,7 @@ def _restore_curve(stored: dict[str, Any]) -> BudgetCurve:
     unit: Any = stored.get("unit")
     given = {name: part for name, part in stored.items() if name != "unit"}
     lists = typed_json(dict[str, list[float] | None], given, where)
-    # Counts stay whole numbers.
+    # `np.array` keeps counts as whole numbers.
     series = {name: np.array(given[name]) for name, part in lists.items() if part is not None}
     names = {field.name for field in fields(BudgetCurve)} - {"unit"}
     sizes = {len(values) for values in series.values()}

@@ -1,7 +1,7 @@
-"""Parameters of a detector as JSON, in a manifest and back.
+"""Convert the parameters of a detector to JSON for a manifest, and back.
 
-These are numbers, words, lists, and the few objects of this package. An object with one key stands
-for a value that JSON lacks: ``{"tuple": [1, 2]}``.
+Parameters are numbers, texts, lists, and a few objects of this package. A JSON object with one key
+stands for a value of a type that JSON lacks: ``{"tuple": [1, 2]}``.
 """
 
 from collections.abc import Container, Mapping
@@ -30,7 +30,7 @@ def encode_all(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def encode(name: str, value: Any) -> Any:
-    """Return a parameter as JSON, or say that a model file cannot hold it.
+    """Return a parameter as JSON; raise if a model file cannot hold it.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _encode_object(name: str, value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return the parameter that :func:`encode` was given."""
+    """Return a parameter from its form in JSON; the inverse of :func:`encode`."""
     if isinstance(value, list):
         return [decode(item) for item in value]
     if not isinstance(value, dict):
@@ -88,7 +88,7 @@ def decode(value: Any) -> Any:
 
 
 def decode_known(parameters: Any, known: Container[str], owner: str) -> dict[str, Any]:
-    """Return parameters; refuse a parameter that is not ``known`` to its owner."""
+    """Return decoded parameters; refuse a parameter that is not ``known`` to its owner."""
     decoded = _decode_all(parameters)
     for name in decoded:
         if name not in known:
@@ -123,7 +123,7 @@ def _representation(content: Any) -> Any:
 
 
 def is_registered(score: Score) -> bool:
-    """Whether name and parameters are enough to make a score again."""
+    """Return whether a score can be built again from its name and parameters."""
     return SCORES.get(getattr(score, "name", "")) is type(score)
 
 

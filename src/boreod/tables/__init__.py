@@ -1,13 +1,13 @@
-"""Tables in and out: separated text, JSON lines, Parquet and Arrow, in batches.
+"""Read and write tables in batches: separated text, JSON lines, Parquet and Arrow.
 
-``open_table`` and ``read_table`` give pyarrow record batches and tables with few, plain column
-types: numbers, booleans, text, dates and times. ``write_batches`` and ``TableWriter`` write the
-same formats, and leave either a whole file or none. A ``TableError`` says in one sentence what is
-wrong with a table.
+``open_table`` yields pyarrow record batches, and ``read_table`` returns a pyarrow table. Columns
+have one of a few plain types: number, boolean, text, date or time. ``write_batches`` and
+``TableWriter`` write the same formats. If writing fails, they leave no incomplete file. The message
+of a ``TableError`` says in one sentence what is wrong with a table.
 
 ``Preparation`` learns from a training table how its columns become numbers. ``read_label_column``
-reads labels as people write them. ``as_arrow`` turns data frames and arrays into Arrow tables, and
-``like_input`` turns them back.
+reads labels as people write them, such as yes and no. ``as_arrow`` converts data frames and arrays
+to Arrow tables, and ``like_input`` converts them back.
 
 pyarrow is optional: without it, the import of this package fails and says how to install it.
 """

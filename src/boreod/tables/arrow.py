@@ -1,4 +1,4 @@
-"""Arrow tables with few, plain column types; data frames and arrays become such tables too.
+"""Convert data frames and arrays to Arrow tables with a few plain column types.
 
 pyarrow is optional, and only this module imports it. The rest of ``boreod`` imports this package
 inside functions, so pyarrow is loaded only when it is needed.
@@ -31,17 +31,17 @@ except ImportError:
 
 __all__ = ["arrow_csv", "fs", "pa", "parquet", "pc"]
 
-# The name of a column may have at most this many letters.
+# The name of a column may have at most this many characters.
 MAX_NAME = 10_000
 Names = str | Iterable[str]
 
 
 class TableError(ValueError):
-    """A table that cannot be read, written or prepared; the message says what to do."""
+    """A table cannot be read, written or prepared. The message says what to do."""
 
 
 class Column(NamedTuple):
-    """Name of a column and what it holds: number, boolean, text, or date or time."""
+    """The name and the type of a column: number, boolean, text, or date or time."""
 
     name: str
     type: str
@@ -50,9 +50,9 @@ class Column(NamedTuple):
 def leave_pandas_out() -> None:
     """Keep pyarrow from importing pandas when it makes its first value.
 
-    The import takes a seventh of the time of a short command, and the command line has no frames.
-    pyarrow ignores versions of pandas that are too old, so it is shown such a version. The real
-    pandas can still be imported later.
+    Importing pandas takes a seventh of the time of a short command, and the command line uses no
+    data frames. pyarrow ignores pandas if its version is too old, so this function pretends that
+    such a version is installed. The real pandas can still be imported later.
     """
     if "pandas" in sys.modules:
         return
@@ -67,13 +67,13 @@ def leave_pandas_out() -> None:
 
 
 def option(name: str, *columns: str) -> str:
-    """Return the options that name columns on the command line."""
+    """Return command-line options that name columns, such as ``--drop amount``."""
     shown = (column if len(column) <= 200 else f"{column[:197]}..." for column in columns)
     return " ".join(f"--{name} {shlex.quote(column)}" for column in shown)
 
 
 def leave_out(*columns: str) -> str:
-    """Return commands that do not read some columns, for training and for scoring."""
+    """Return the ``fit`` and ``score`` commands that do not read the given columns."""
     return f"boreod fit {option('drop', *columns)}; boreod score without --all-columns"
 
 
@@ -127,13 +127,13 @@ def kind_of(held: Any) -> str:
 
 
 def plain_schema(schema: Any, shown: str) -> Any:
-    """Return the schema that ``plain_batch`` gives a table; refuse columns of other types."""
+    """Return the schema of a table with plain types; refuse columns that have no plain type."""
     check_names(schema.names, shown)
     return pa.schema([(field.name, _plain_type(field, shown)) for field in schema])
 
 
 def plain_batch(batch: Any, schema: Any) -> Any:
-    """Return a batch with the columns of a schema, in its order and with its plain types."""
+    """Return a batch with the columns, the order and the plain types of a schema."""
     return pa.RecordBatch.from_arrays(
         [_plain_column(batch.column(field.name), field) for field in schema], schema=schema
     )
@@ -154,9 +154,9 @@ def as_mask(booleans: Any) -> NDArray:
 
 
 def encode(column: Any) -> tuple[Any, NDArray]:
-    """Return the distinct values of a column, and the place of each cell among them.
+    """Return the distinct values of a column, and for each cell the index of its value.
 
-    The place of a null is the number of distinct values.
+    The index of a null is the number of distinct values.
     """
     encoded = pc.dictionary_encode(column)
     places = pc.fill_null(encoded.indices, len(encoded.dictionary))
@@ -183,8 +183,8 @@ def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
 def as_arrow(frame: Any) -> Any:
     """Return a pyarrow table with plain column types.
 
-    A frame is a pandas or polars data frame, a pyarrow table or record batch, a NumPy array of rows
-    (columns are called c0, c1 and so on), or any object with Arrow's stream protocol.
+    ``frame`` is a pandas or polars data frame, a pyarrow table or record batch, a NumPy array of
+    rows (its columns are called c0, c1 and so on), or any object with Arrow's stream protocol.
 
     Examples
     --------
@@ -199,14 +199,14 @@ def as_arrow(frame: Any) -> Any:
 
 
 def names_of(frame: Any) -> list[str]:
-    """Return the column names of a frame; no names for an array or a lazy frame."""
+    """Return the column names of a frame; the list is empty for an array or a lazy frame."""
     if hasattr(frame, "column_names"):
         return list(frame.column_names)
     return [] if _is_lazy(frame) else [str(name) for name in getattr(frame, "columns", ())]
 
 
 def take_columns(frame: Any, places: list[int]) -> Any:
-    """Return some columns of a frame; the other columns may be of any type."""
+    """Return the columns of a frame at the given places; other columns may have any type."""
     if hasattr(frame, "column_names"):
         return frame.select(places)
     if hasattr(frame, "iloc"):
@@ -217,8 +217,8 @@ def take_columns(frame: Any, places: list[int]) -> Any:
 def like_input(table: Any, original: Any) -> Any:
     """Return a pyarrow table as an object of the same type as ``original``.
 
-    ``original`` is an argument of ``as_arrow``. A pandas index is kept if the numbers of rows
-    agree.
+    ``original`` may be anything that ``as_arrow`` accepts. The result keeps the pandas index of
+    ``original`` if both have the same number of rows.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def _plain_column(column: Any, field: Any) -> Any:
         return column
     try:
         if pa.types.is_dictionary(column.type):
-            # pyarrow cannot decode dictionaries of all kinds of text.
+            # pyarrow cannot decode dictionaries of some text types.
             return pc.take(pc.cast(column.dictionary, field.type), column.indices)
         # Older versions of pyarrow cannot cast float16.
         if pa.types.is_float16(column.type):
@@ -318,7 +318,7 @@ def _to_table(frame: Any) -> Any:
 
 
 def _from_pandas(frame: Any) -> Any:
-    """Return a table; columns that mix numbers and words, or time zones, become text."""
+    """Return a table; columns that mix numbers and words, or several time zones, become text."""
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     with suppress(pa.ArrowException, TypeError, OverflowError):
         if not any(map(_mixes_zones, columns)):

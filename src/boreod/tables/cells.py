@@ -6,10 +6,10 @@ are float64. If they are formatted for people, as in $1,234.50, the column stays
 records the format. Whole numbers that begin with zero or have more than 15 digits are codes. They
 stay text, because float64 would not keep all digits.
 
-A column of numbers may have a few bad cells such as ``ERR`` or ``N.A.``. The user chooses whether
-they count as missing, stop the reading, or lead to their rows being left out. One note says how
-many there were and where the first ones are. The same holds for numbers that are too large to
-compute with.
+A column of numbers may have a few bad cells such as ``ERR`` or ``N.A.``. The user chooses what
+happens: bad cells count as missing, the first one raises an error, or their rows are left out. A
+note gives the number of bad cells and the places of the first ones. Numbers that are too large to
+compute with are bad cells, too.
 """
 
 import warnings
@@ -37,20 +37,20 @@ from boreod.validation import LARGEST
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 # A note shows the places of at most this many bad cells.
 MAX_PLACES = 3
-# If a column has this many bad cells, and they are most of its filled cells, the column is wrong.
+# A column is refused if it has at least this many bad cells and they are most of its filled cells.
 MANY_BAD = 20
 TOO_LARGE = f"Numbers beyond {LARGEST:.0e} are too large to compute with."
 
 Rule = NumberFormat | DateForm
-# A function that says where a row is, given its place in a batch.
+# A function that names a row, such as "Row 7", given the index of the row in its batch.
 Where = Callable[[int], str]
 
 
 class Kind(NamedTuple):
-    """What a column of text holds, and how its numbers are written if they are not plain.
+    """The type of a column of text, and the rule by which its numbers or dates are written.
 
-    With type ``number`` a rule says how to parse the cells. With type ``text`` the cells stay text,
-    but must follow the rule.
+    Columns of plain numbers and of words have no rule. If the type is ``number``, the rule says how
+    to parse the cells. If the type is ``text``, the cells stay text but must follow the rule.
     """
 
     # One of TYPES.
@@ -66,7 +66,7 @@ class Kind(NamedTuple):
 
 
 def find_written(column: Any, decimal: str | None = None) -> Rule | Ambiguous | None:
-    """Return how the dates or numbers of a column of text are written, or None if it has words."""
+    """Return how dates or numbers in a column of text are written, or None if it holds words."""
     return find_form(column) or find_format(column, decimal)
 
 
@@ -79,7 +79,7 @@ def find_rule(column: Any, decimal: str | None = None) -> Rule | None:
 
 
 def find_kind(column: Any, decimal: str | None = None) -> Kind:
-    """Return what a column of text seems to hold; a column without values counts as numbers."""
+    """Return the kind of a column of text; a column without values holds numbers."""
     cells = _present(column)
     if cells.null_count == len(cells):
         return Kind("number")
@@ -92,7 +92,7 @@ def find_kind(column: Any, decimal: str | None = None) -> Kind:
     else:
         if first_code(cells):
             return Kind("text")
-        # If the decimal sign is a comma, 1.234 means 1234.
+        # If the decimal separator is a comma, 1.234 means 1234.
         if decimal != "," or not pc.any(pc.match_substring(cells, ".")).as_py():
             return Kind("number")
     rule = find_rule(column, decimal)
@@ -102,9 +102,9 @@ def find_kind(column: Any, decimal: str | None = None) -> Kind:
 def declared_kind(
     declared: str | Rule, column: Any = None, decimal: str | None = None, name: str = ""
 ) -> Kind:
-    """Return how to read a column whose type is known.
+    """Return the kind of a column whose type is declared.
 
-    Numbers are read in the notation that this file uses.
+    If the type is ``number``, the cells of this table show how its numbers are written.
     """
     if isinstance(declared, Rule):
         return Kind("text", declared)
@@ -115,8 +115,8 @@ def declared_kind(
     found = find_format(column, decimal)
     if isinstance(found, Ambiguous) and not found.units:
         raise found.question(name, needed=True)
-    # 1.2% is read as 0.012. The model was trained on plain numbers, so percentages are not accepted
-    # here.
+    # 1.2% would be read as 0.012. The model was trained on plain numbers, so percentages are not
+    # accepted here.
     if isinstance(found, NumberFormat) and found.unit not in PERCENT:
         return Kind("number", None if found == NumberFormat() else found)
     return Kind("number", NumberFormat(",") if decimal == "," else None)
@@ -143,7 +143,7 @@ def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray]:
 
 
 def _plain_numbers(column: Any) -> Any:
-    """Return the numbers of a column of text; None if one is infinite or not plainly written."""
+    """Return the numbers of a column of text, or None if a cell is not a plain finite number."""
     with suppress(pa.ArrowInvalid):
         numbers = pc.cast(_present(column), pa.float64())
         if not pc.any(pc.is_inf(numbers)).as_py():
@@ -154,11 +154,11 @@ def _plain_numbers(column: Any) -> Any:
 def as_numbers(
     column: Any, name: str, kind: str, first_row: int = 1, rule: NumberFormat | None = None
 ) -> NDArray:
-    """Return a column as float64 with NaN where a value is missing; text is read as numbers.
+    """Return a column as float64 with NaN for missing values; text is parsed as numbers.
 
-    The kind is ``number``, or ``boolean`` for 0 and 1 only. Notes and errors count rows from
-    ``first_row``. The rule says how text is written; None means plain numbers. Other cells count as
-    missing, and a warning shows them.
+    ``kind`` is ``number``, or ``boolean`` if only 0 and 1 are allowed. ``rule`` says how numbers
+    are written in text; if it is None, they are plain numbers. Cells that do not follow the rule
+    count as missing, and a warning shows them. Notes and errors count rows from ``first_row``.
     """
     held = kind_of(column.type)
     if held == "date or time":
@@ -191,9 +191,9 @@ def note_bad(
     what: str = "number",
     values: NDArray | None = None,
 ) -> None:
-    """Warn of cells that count as missing, if there are any.
+    """Warn if there are bad cells, which count as missing.
 
-    Raise if there are at least MANY_BAD, and they are most of the filled cells. Numbers in
+    Raise if there are at least MANY_BAD bad cells and they are most of the filled cells. Numbers in
     ``values`` that are too large to compute with become NaN, and the warning shows them, too.
     """
     large = np.zeros(len(bad), bool)
@@ -207,7 +207,7 @@ def note_bad(
 
 
 def as_text(column: Any, name: str) -> Any:
-    """Return a column as text with nulls where a value is missing; 118.0 becomes 118."""
+    """Return a column as text with nulls for missing values; 118.0 becomes 118."""
     if kind_of(column.type) == "date or time":
         raise TableError(f"Column {shorten(name)} must hold words; it holds dates or times.")
     if pa.types.is_floating(column.type):
@@ -224,7 +224,7 @@ def with_nulls(cells: Any, mask: NDArray) -> Any:
     """Return cells with nulls where a mask is true."""
     if not mask.any():
         return cells
-    # `if_else` would mix up the rows of slices in pyarrow 15.
+    # In pyarrow 15, `if_else` mixes up the rows of sliced arrays.
     return pc.replace_with_mask(cells, pa.array(mask), pa.scalar(None, cells.type))
 
 
@@ -235,13 +235,13 @@ def _present(column: Any) -> Any:
 
 
 class BadCells:
-    """Count cells that are no numbers, and treat them as the user chooses.
+    """Count bad cells, and treat them as the user chooses.
 
     Parameters
     ----------
     policy
-        ``missing``: they count as missing; ``error``: the first one raises; ``drop``: their rows
-        are left out.
+        ``missing``: bad cells count as missing. ``error``: the first bad cell raises an error.
+        ``drop``: rows with bad cells are left out.
     """
 
     def __init__(self, policy: str = "missing") -> None:
@@ -250,12 +250,13 @@ class BadCells:
                 f"`bad_cells` (--bad-cells) must be one of missing, error, drop; got {policy!r}."
             )
         self.policy = policy
-        # The number of rows that were left out, and of all rows that were read, from all files.
+        # The number of rows that were left out, and the number of rows that were read, over all
+        # files.
         self.rows = 0
         self.seen = 0
-        # The numbers of the rows that were kept and are not yet in a batch of the reader.
+        # The row numbers of kept rows that the reader has not yet put into a batch.
         self.kept = np.array([], np.int64)
-        # If there are several files, the name of the one that is being read.
+        # The name of the file that is being read, if there are several files.
         self.file: str | None = None
         # The column and text of a bad cell in the last row, which may be a line of totals.
         self.total: tuple[str, str] | None = None
@@ -271,9 +272,9 @@ class BadCells:
     def add(
         self, column: Any, bad: NDArray, name: str, where: Where, what: str, large: NDArray
     ) -> None:
-        """Count the bad cells among some cells of a column, and remember the first ones.
+        """Count the bad cells in a part of a column, and remember the places of the first ones.
 
-        Cells that are ``large`` hold numbers that are too large to compute with.
+        ``large`` marks the cells whose numbers are too large to compute with.
         """
         self._large |= bool(large.any())
         self._filled[name] = self._filled.get(name, 0) + len(column) - column.null_count
@@ -286,7 +287,7 @@ class BadCells:
         noun, _, rule = what.partition(" written ")
         self._rules[name] = f"{noun}s written {rule}" if rule else ""
         first = shorten(column[places[0]].as_py())
-        # This many bad cells are a fault of the column, not of single rows.
+        # This is a fault of the column, not of single rows.
         if self._counts[name] >= MANY_BAD and 2 * self._counts[name] > self._filled[name]:
             raise self._no_numbers(first, where(places[0]), name, what)
         if self.policy == "error":
@@ -304,13 +305,13 @@ class BadCells:
             self._places.append(f"{at[:1].lower()}{at[1:]}{file}: {shorten(column[place].as_py())}")
 
     def leave_out(self, wrong: NDArray) -> None:
-        """Remember the numbers of rows, except those that are left out."""
+        """Remember the row numbers of kept rows; ``wrong`` marks the rows that are left out."""
         self.kept = np.append(self.kept, self.seen + 1 + np.flatnonzero(~wrong))
         self.rows += int(wrong.sum())
         self.seen += len(wrong)
 
     def _no_numbers(self, first: str, place: str, name: str, what: str) -> TableError:
-        """Return the error for a column of words where numbers should be."""
+        """Return the error for a column with too many bad cells."""
         allowed = {"number": "finite numbers", "truth value": "true or false"}.get(what, f"{what}s")
         remedy = "Correct them or leave them empty"
         if self._rules[name]:

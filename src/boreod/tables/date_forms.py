@@ -1,4 +1,4 @@
-"""Find the form in which text writes dates and times, and read the moments that cells mean."""
+"""Find the form in which dates and times are written as text, and parse them."""
 
 import re
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from boreod.text import shorten
 DAY = 86_400.0
 # How many of each unit make one second.
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-# The first cells, at most this many, decide whether a column may hold dates.
+# Only this many cells at the beginning decide whether a column may hold dates.
 SAMPLE = 500
 # In a column of dates, at least this share of the cells has the same form.
 NEARLY_ALL = 0.9
-# How month names begin in several languages. No word may mean two months. So Polish, Czech and
-# Croatian are left out: listopad is November in the first two and October in the third.
+# The beginnings of month names in several languages. No word may mean two months. So Polish, Czech
+# and Croatian are left out: listopad is November in Polish and Czech, and October in Croatian.
 MONTHS = (
     "jan|jän|ene|gen|ian|oca|tam|янв",
     "feb|fev|fév|hel|şub|sub|фев",
@@ -79,7 +79,8 @@ class Moments(NamedTuple):
 class DateForm:
     """The form of the cells of a column of dates: one of FORMS, or TIME.
 
-    The form is in doubt if days may be months. Such a form is empty if cells contradict each other.
+    The form is in doubt if days may be months. It is empty if some cells must have the day first
+    and other cells must have the month first.
     """
 
     form: str
@@ -101,7 +102,8 @@ class DateForm:
 
 def check_order(column: Any, bad: NDArray, form: str) -> None:
     """Refuse a column if many dates cannot be read because days and months are swapped."""
-    # A few bad cells are errors. At least three, and 30 % of the column, show another order.
+    # A few bad cells are errors. If at least three cells and 30 % of the column are bad, the order
+    # may be another one.
     if form not in ORDERS or bad.sum() < max(3, 0.3 * (len(bad) - column.null_count)):
         return
     here, then = ("days", "months") if form == ORDERS[1] else ("months", "days")
@@ -115,7 +117,7 @@ def check_order(column: Any, bad: NDArray, form: str) -> None:
 
 
 def is_filled(column: Any) -> NDArray:
-    """Return which cells of text are neither null nor words for a missing value."""
+    """Return which cells of text are neither null nor a word for a missing value."""
     cells = pc.utf8_trim_whitespace(column)
     return ~as_mask(pc.is_in(cells, value_set=pa.array([*MISSING, None])))
 
@@ -156,7 +158,7 @@ def find_form(column: Any) -> DateForm | None:
 
 
 def _share_of_either(words: Any) -> tuple[float, float, float]:
-    """Return the shares of dates in either order, with days first, and with months first."""
+    """Return the shares of cells that are dates in any order, day first, and month first."""
     days, months = (read_written(words, form).clock for form in ORDERS)
     return _share(np.fmax(days, months)), _share(days), _share(months)
 
@@ -186,9 +188,9 @@ def _share(clock: NDArray) -> float:
 
 
 def read_written(words: Any, form: str) -> Moments:
-    """Return the moments of text in a form, NaN for cells that hold none.
+    """Return the moments of text in a form; NaN for cells that hold no moment.
 
-    Forms that cannot be confused with others are understood, too.
+    Dates in the forms of CERTAIN are read, too, because they are unambiguous.
     """
     words = pc.utf8_trim_whitespace(words)
     found = _read_form(words, form)
@@ -202,7 +204,7 @@ def read_written(words: Any, form: str) -> Moments:
 
 
 def _read_form(words: Any, form: str) -> Moments:
-    """Return the moments of trimmed text in one form, NaN for cells in another form."""
+    """Return the moments of trimmed text in one form; NaN for cells in other forms."""
     # Arrow reads the most common form quickly, but not if there is a zone.
     if form == "year-month-day":
         with suppress(pa.ArrowException):

@@ -1,9 +1,9 @@
 """Numbers as people and spreadsheets write them: ``$1,234.50``, ``1.2%``, ``51.080,0``, ``(12)``.
 
-A column has one rule: its decimal point and its unit. Every rule accepts groups of thousands,
-spaces of any width, and a minus sign before or behind the number, or parentheses in its place. 1.2%
-is read as 0.012. If ``1,234`` may mean 1234 or 1.234, and no other cell of the column decides it,
-the column is ambiguous.
+A column has one rule: its decimal point and its unit. Every rule accepts groups of thousands and
+spaces of any width. A negative number has a minus sign before or after it, or is in parentheses.
+1.2% is read as 0.012. A column is ambiguous if ``1,234`` may mean 1234 or 1.234, and no other cell
+shows which.
 """
 
 import re
@@ -22,7 +22,7 @@ MISSING = (
     *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "Nan", "NaT", "\\N"),
     *("null", "NULL", "Null", "(null)", "None", "none", "NONE"),
 )
-# These words stand for missing numbers, and say nothing about the other cells.
+# These words stand for missing numbers. They do not decide whether a column holds numbers.
 PLACEHOLDERS = (
     *(word.lower() for word in MISSING),
     *("-", "--", "---", ".", "..", "...", "?", "??", "???", "*", "n.a.", "n.a", "n. a.", "na"),
@@ -31,7 +31,7 @@ PLACEHOLDERS = (
     *("tbd", "tba", "err", "err.", "error", "#error", "#err", "fehler", "blank", "(blank)"),
     *("inf", "+inf", "-inf", "infinity", "-infinity", "pending", "void", "invalid", "empty"),
 )
-# Currencies of countries that write a decimal point, so that a comma separates thousands.
+# Currencies of countries that write a decimal point and use the comma to separate thousands.
 POINT_MONEY = (
     " $ US$ £ ¥ ₹ ₩ ₪ ฿ ₱ USD GBP JPY CNY INR KRW ILS THB PHP AUD NZD SGD HKD MXN TWD MYR CHF "
 )
@@ -41,7 +41,7 @@ OTHER_MONEY = (
     "R$ C$ A$ NZ$ S$ HK$ NT$ MX$ CA$ AU$ KR KČ ZŁ FR RS FT LEI LEV ЛВ РУБ TL RM RP "
 )
 PERCENT = {"%": 100.0, "‰": 1000.0}
-# In a column of numbers, at most this share of the filled cells is something else.
+# In a column of numbers, at most this share of the filled cells may hold anything else.
 FEW = 0.1
 # Patterns of characters that look alike, and the plain character for each pattern.
 LETTERS = {
@@ -64,9 +64,9 @@ class NumberFormat:
     unit
         A sign, currency or word beside the numbers; empty if there is none.
     thousands
-        The sign seen between groups of digits, for messages; other signs are accepted, too.
+        The sign between groups of digits, which only messages use: other signs are accepted, too.
     before
-        Whether the unit was seen before the number.
+        Whether the unit stands before the number, as in $12.
     """
 
     decimal: str = "."
@@ -138,13 +138,16 @@ class NumberFormat:
 
 
 class Ambiguous(NamedTuple):
-    """A column of numbers that can be read in two ways: an example, and units if they differ."""
+    """A column of numbers that can be read in two ways.
+
+    ``example`` is one of its cells. ``units`` is empty unless the numbers have different units.
+    """
 
     example: str
     units: tuple[str, ...] = ()
 
     def question(self, name: str, needed: bool = False) -> TableError:
-        """Return the error that asks the user; a column that is needed cannot be left out."""
+        """Return an error that asks the user; it does not offer to leave out a needed column."""
         leave = "or write 1234.5" if needed else f"or leave the column out ({option('drop', name)})"
         if self.units:
             return TableError(
@@ -161,7 +164,7 @@ class Ambiguous(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The numbers of a column, NaN where there is none, and which filled cells are no numbers."""
+    """The numbers of a column, NaN for other cells, and which filled cells are no numbers."""
 
     values: NDArray
     bad: NDArray
@@ -170,9 +173,9 @@ class Parsed(NamedTuple):
 def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambiguous | None:
     """Return how the numbers of a column of text are written; None if it does not hold numbers.
 
-    A few cells may be something else. Codes stay text: plain whole numbers (a source would
-    not store amounts as text), and whole numbers that begin with zero. ``decimal`` is the decimal
-    point if the cells do not decide it.
+    A few cells may hold something else. Codes stay text. If a column has only plain whole numbers,
+    they are codes, because a source would not store amounts as text. Whole numbers that begin with
+    zero are codes, too. ``decimal`` is the decimal point if the cells do not decide it.
 
     Examples
     --------
@@ -229,7 +232,7 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
     fits = _fits(cells, rule)
     values = np.full(len(column), np.nan)
     values[fits] = _to_float(cells.filter(pa.array(fits)), rule)
-    # 1e999 is infinite.
+    # As float64, 1e999 is infinite.
     too_large = np.isinf(values)
     values[too_large] = np.nan
     missing = as_mask(pc.is_in(cells, value_set=pa.array([*MISSING, None])))
@@ -237,7 +240,7 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
 
 
 def first_code(cells: Any, unit: str = "") -> bool:
-    """Return whether a cell looks like a code, which would lose digits as a number."""
+    """Return whether any cell looks like a code, which would lose digits as a number."""
     beside = "" if _is_money(unit) else re.escape(unit)
     return bool(pc.any(pc.match_substring_regex(cells, CODE.replace("$", f"{beside}$"))).as_py())
 
@@ -258,7 +261,7 @@ def _to_float(cells: Any, rule: NumberFormat) -> NDArray:
 
 
 def _plain_letters(column: Any) -> Any:
-    """Return cells without surrounding spaces, and with plain characters for look-alikes."""
+    """Strip surrounding spaces, and replace look-alike characters by plain characters."""
     cells = pc.cast(column, pa.string())
     if not pc.all(pc.string_is_ascii(cells), min_count=0).as_py():
         for pattern, letter in LETTERS.items():
@@ -299,7 +302,7 @@ def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
 def _is_unit(unit: str, before: bool) -> bool:
     """Return whether a word is a currency, a percent sign, or a short word behind numbers.
 
-    A letter before a number makes it a code.
+    A word before a number, as in A17, makes it a code.
     """
     if unit in PERCENT or _is_money(unit):
         return True
@@ -316,7 +319,7 @@ def _fits(cells: Any, rule: NumberFormat) -> NDArray:
 
 
 def _is_number(cells: Any, fits: NDArray) -> bool:
-    """Return whether the cells that are no numbers are few enough to be errors."""
+    """Return whether so few cells are no numbers that they may be errors."""
     bad = len(fits) - int(fits.sum())
     if not bad:
         return True

@@ -33,7 +33,7 @@ FilePath = str | os.PathLike[str]
 
 
 class TableReader(AbstractContextManager["TableReader"]):
-    """An open table: iterate over it once, or read it all; use it in a ``with`` statement.
+    """An open table. Use it in a ``with`` statement: iterate over it once, or call ``read_all``.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class TableReader(AbstractContextManager["TableReader"]):
         self._stack = stack
         self._found = options.found
         self._batches = self._noted(rebatch(batches, options.batch_rows))
-        # The first batch is read now, so that an error at the beginning comes at once.
+        # The first batch is read now, so that an error in the first rows is raised here.
         self._batches = chain(list(islice(self._batches, 1)), self._batches)
 
     def __iter__(self) -> Iterator[Any]:
@@ -89,7 +89,7 @@ class TableReader(AbstractContextManager["TableReader"]):
 
 
 def settle_labels(table: Any, labels: LabelSource | None) -> Any:
-    """Return a pyarrow table with the labels of a second table or file."""
+    """Return a pyarrow table with the labels that ``labels`` gives its rows, if any."""
     if labels is None:
         return table
     schema, batches = labels.add_to(table.schema, table.to_batches(), None, _read_answers(labels))
@@ -97,7 +97,7 @@ def settle_labels(table: Any, labels: LabelSource | None) -> Any:
 
 
 def _read_answers(labels: LabelSource) -> Any:
-    """Return the table of a second file of labels, or None if there is no such file."""
+    """Return the second table of labels, or None if there is none."""
     if labels.answers is None:
         return None
     if not isinstance(labels.answers, str | os.PathLike):
@@ -141,7 +141,7 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     Raises
     ------
     TableError
-        If the table cannot be read. A broken row further down raises when it is reached.
+        If the table cannot be read. A broken later row raises an error when it is read.
 
     Examples
     --------
@@ -202,9 +202,9 @@ def _open_source(path: str, options: blocks.Options, stack: ExitStack) -> blocks
 
 
 def _open_several(paths: list[str], options: blocks.Options, stack: ExitStack) -> blocks.Typed:
-    """Open files that have the same columns; the first one with rows decides their types.
+    """Open files with the same columns; the first file with rows decides the column types.
 
-    Columns to drop need not be in all of them.
+    Columns to drop may be missing in some files.
     """
     optional = (*options.optional, *options.drop, *as_names(options.drop, []))
     options = replace(options, optional=optional)
@@ -293,7 +293,7 @@ def _open(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
 
 
 def _format_within(path: str) -> str:
-    """Return the format of the one file in a zip archive; raise if it is not one."""
+    """Return the format of the only file in a zip archive; raise if ``path`` is no archive."""
     if not path.lower().endswith(".zip"):
         with locations.reading(path):
             os.stat(path)

@@ -1,6 +1,7 @@
 """Prepare rows for a detector, from data frames, arrays or Arrow batches.
 
-Columns are matched by name. An array must have the columns of the fit, in the same order.
+Columns are matched by name. An array must have the columns of the training table, in the same
+order.
 """
 
 from os import PathLike
@@ -16,9 +17,9 @@ from boreod.tables.reading.blocks import check_columns
 from boreod.text import shorten
 from boreod.validation import LARGEST, is_frame, read_untidy_array
 
-# For outputs of these kinds, the reasons of a score quote the text of the cell.
+# Reasons quote the text of a cell if its column has outputs of these kinds.
 WORDED = ("level", "other", "odds", "frequency")
-# A column is no feature if its summary says one of these.
+# A column is not a feature if its summary has one of these entries.
 NO_FEATURES = ("label", "id", "left out")
 
 
@@ -58,12 +59,12 @@ class TableRows(Preparation):
         """Return the training rows as the fit saw them.
 
         Some columns differ from those of :meth:`read`: for an id with many levels, the numbers of
-        a row were learned without that row.
+        a row do not depend on the row itself.
         """
         return np.ascontiguousarray(self.transform_training(self.as_batch(X), codes))
 
     def words_of(self, X: Any) -> dict[str, list[str | None]]:
-        """Return cells by column: the text that reasons quote, and None for missing cells."""
+        """Return the text of cells by column, for reasons to quote; missing cells are None."""
         batch = self.as_batch(X)
         marked = {column for column, kind, _ in self.outputs_ if kind == "missing"}
         worded = {column for column, kind, _ in self.outputs_ if kind in WORDED}
@@ -90,7 +91,7 @@ class TableRows(Preparation):
         return self._name_array(X, model)
 
     def _name_array(self, X: Any, model: Any) -> Any:
-        """Return an array as an Arrow table with the names of the fit; refuse another width."""
+        """Return an array as an Arrow table; its columns get the names of the training table."""
         array = read_untidy_array(X)
         array = np.asarray(X) if array is None else array
         if array.ndim != 2:
@@ -123,7 +124,7 @@ def find_missing(preparation: Any, batch: Any) -> NDArray:
 
 
 def with_names_of_fit(preparation: Any, batch: Any) -> Any:
-    """Return a batch with columns c0, c1 and so on renamed to x0, x1, the names in an array."""
+    """Rename columns c0, c1 and so on to x0, x1 and so on if the training data was an array."""
     if preparation.is_named:
         return batch
     renamed = {"c" + name[1:]: name for name in preparation.inputs_}

@@ -1,10 +1,10 @@
-"""Read training rows of a file or a frame, and labels as codes, and turn them into a matrix.
+"""Read training rows and labels from a file or a frame, and prepare the rows as a matrix.
 
-A table that is larger than memory is read twice. The first pass reads only the labels, one byte
-per row, and they decide which rows are wanted. The second pass reads these rows. They are the same
-rows as if the table had been read at once.
+A table that is larger than memory is read twice. The first pass reads only the labels, which take
+one byte per row and decide which rows are wanted. The second pass reads these rows. Reading the
+whole table at once would give the same rows.
 
-The caller passes what it needs as :class:`Wishes`, because this package knows no detector.
+This package does not import detectors, so the caller says what it needs in :class:`Wishes`.
 """
 
 import os
@@ -27,24 +27,25 @@ from boreod.tables.rows import TableRows
 from boreod.text import count_of, listed, shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
 
-# A larger share of copies leads to a warning.
+# A larger share of duplicate rows causes a warning.
 MANY_COPIES = 0.05
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns are labels and ids, and which are learned from.
+    """The roles of columns: labels, ids, columns to leave out, and columns to learn from.
 
     Attributes
     ----------
     label
-        The column of labels; None if there is none.
+        The column of labels, or None.
     ids, drop, keep
         Columns that identify a row, columns to leave out, and the only columns to learn from.
     since
-        Columns of ids. The time since the last row of the same id is learned from, too.
+        Columns of ids. The model also learns from the time since the last row of the same id.
     labels, inlier_label
-        A second table of ids and labels, and the label of inliers if other words are no labels.
+        A second table of ids and labels, and the label of inliers. If the label of inliers is
+        given, words that are neither label count as unlabelled.
     """
 
     label: str | None = None
@@ -63,19 +64,21 @@ class Wishes:
     Attributes
     ----------
     check_memory
-        Gets the numbers of rows and bytes that were read so far; raises if they are too many.
+        A function that takes the numbers of rows and bytes read so far, and raises an error if they
+        are too large.
     progress
-        Makes a context manager from a title; its ``advance`` is called for each batch.
+        A function that takes a title and returns a context manager with the method ``advance``,
+        which is called for each batch.
     assume
-        Whether unlabelled rows count as the code 0, so that labels may be few or none.
+        Whether unlabelled rows may count as the code 0. If so, labels may be few or missing.
     outlier_label
-        The label of outliers; None if labels are 0 and 1 or the like.
+        The label of outliers. If None, labels are 0 and 1, yes and no, or the like.
     sample
-        Returns the rows to learn from, in ascending order, given the codes of all rows; None for
-        all rows. Without such a function, labels need not be read first.
+        A function that takes the codes of all rows and returns the rows to learn from, in ascending
+        order, or None for all rows. If there is no function, labels need not be read first.
     collections
         Functions for tables in partitions: ``is_collection``, ``count_rows`` and ``gather_rows``
-        of ``boreod.parallel.dask_engine``. None if there are no such tables.
+        of ``boreod.parallel.dask_engine``. If None, no table is in partitions.
     """
 
     check_memory: Callable[[int, int], None]
@@ -100,9 +103,9 @@ class TrainingRows(NamedTuple):
     classes
         The labels for 0 and 1, as the user wrote them.
     positions
-        Where the rows are in the table of the user, from 0.
+        The indices of the rows in the user's table, from 0.
     n_all
-        The number of all rows that were read.
+        The number of rows that were read, wanted or not.
     """
 
     table: Any
@@ -112,7 +115,7 @@ class TrainingRows(NamedTuple):
     n_all: int
 
     def name(self, place: int, ids: tuple[str, ...]) -> str:
-        """Return what users call the row at a place: its ids, or its number."""
+        """Return the name of a row for users: its ids, or its row number."""
         if ids:
             return ", ".join(str(self.table[column][place].as_py()) for column in ids)
         return f"row {self.positions[place] + 1}"
@@ -130,9 +133,9 @@ def read_training_rows(
     source
         A file name, a frame, or an array.
     y
-        Labels of a frame or an array; None if a column holds them or there are none.
+        Labels of a frame or an array. If None, a column holds the labels, or there are none.
     roles, wishes
-        What the columns are, and what is wanted of the rows.
+        The roles of columns, and what the learner wants from the table.
     reading
         Options of ``open_table`` for a file.
     """
@@ -162,10 +165,10 @@ def read_training_rows(
 def prepare_training(
     found: TrainingRows, roles: Roles, wishes: Wishes, decimal: str | None = None
 ) -> tuple[TableRows, NDArray, NDArray]:
-    """Return the preparation of the columns, and the training rows as numbers in two forms.
+    """Return the preparation of the columns, and two matrices of the training rows.
 
-    The first form is for training. The second form has the numbers that the same rows would get as
-    new rows. It is the same array, unless columns with many levels were learned from.
+    The first matrix is for training. The second matrix has the numbers that the same rows would get
+    as new rows. Both are the same array unless the model learns from ids with many levels.
     """
     preparation = TableRows()
     if roles.label is not None:
@@ -181,7 +184,7 @@ def prepare_training(
     )
     if not preparation.differs_in_training:
         return preparation, matrix, matrix
-    # The same warnings were shown before.
+    # The fit of the preparation has shown the same warnings.
     with warnings.catch_warnings(action="ignore"):
         return preparation, matrix, preparation.transform(found.table)
 
@@ -225,7 +228,7 @@ def check_source(source: Any, y: Any, label: str | None, wishes: Wishes) -> None
 def reading_options(roles: Roles, reading: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return options of ``open_table`` that leave out unwanted columns before they are parsed.
 
-    Labels and ids are read as they are written.
+    Labels and ids are read as text, as they are written.
     """
     wanted = (*_as_tuple(roles.label), *_as_tuple(roles.ids))
     drop = _as_tuple(roles.drop)
@@ -242,7 +245,7 @@ def reading_options(roles: Roles, reading: dict[str, Any] | None = None) -> dict
         )
     if roles.since:
         options["since"] = roles.since
-    # A column of ids may have a comma in its name, or several names may have commas between them.
+    # A comma may belong to the name of an id column, or may separate several names.
     parts = (part.strip() for name in wanted for part in name.split(","))
     types = dict.fromkeys((*wanted, *parts), "text")
     columns = None
@@ -359,7 +362,7 @@ def _read_codes(path: str, label: str | None, wishes: Wishes, options: dict[str,
             return np.full(sum(batch.num_rows for batch in reader), UNLABELLED)
     alone = {**options, "columns": [label], "drop": ()}
     if options.get("bad_cells") == "drop":
-        # All columns decide which rows are left out.
+        # Bad cells in any column decide which rows are left out, so all columns are read.
         alone = options
     with open_table(path, **alone) as reader:
         columns = (batch.column(label) for batch in _watched(reader, "reading labels", wishes))
@@ -375,8 +378,8 @@ def _read_rows(
 ) -> tuple[Any, NDArray]:
     """Return the wanted rows of a file, and the positions of these rows in it, from 0.
 
-    ``wanted`` has ascending places, which do not count rows that were left out. With None, all rows
-    are read. Reading stops as soon as the rows do not fit into memory.
+    ``wanted`` holds ascending indices, which do not count rows that were left out. If it is None,
+    all rows are wanted. An error stops the reading as soon as the rows do not fit into memory.
     """
     seen = kept_rows = kept_bytes = 0
     kept = []

@@ -20,10 +20,10 @@ from boreod.text import listed
 
 
 class TableWriter(AbstractContextManager["TableWriter"]):
-    """Write batches to a file that appears, complete, when the ``with`` block succeeds.
+    """Write batches to a file, which appears only when the ``with`` block ends without an error.
 
-    Until then the rows are in a file of another name in the same folder. Any exception, also by
-    Ctrl-C, removes that file. Standard output gets its rows as they come.
+    Until then, the rows are in a temporary file in the same folder. Any exception, including
+    Ctrl-C, removes the temporary file. Rows for standard output are written at once.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class TableWriter(AbstractContextManager["TableWriter"]):
         A file name with the suffix of its format (for text also with .gz), or ``-`` for standard
         output.
     format
-        ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; None to take it from the
-        name, or ``csv`` for standard output.
+        ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``. If None, the suffix of the name
+        decides; for standard output it is ``csv``.
     inputs
         Files and folders that are being read; they are not overwritten.
 
@@ -66,7 +66,7 @@ class TableWriter(AbstractContextManager["TableWriter"]):
         self._schema: Any = None
 
     def write(self, batch: Any) -> None:
-        """Write a pyarrow record batch; all must have the schema of the first."""
+        """Write a pyarrow record batch; all batches must have the same schema."""
         with writing(self._shown):
             if self._write is None:
                 self._schema = batch.schema
@@ -82,7 +82,7 @@ class TableWriter(AbstractContextManager["TableWriter"]):
 
     def __exit__(self, *raised: Any) -> None:
         if raised[0] is not None:
-            # The file is removed, and the first error is shown.
+            # The temporary file is removed, and the first error is shown.
             with suppress(Exception):
                 self._stack.__exit__(*raised)
         elif self._write is None:
@@ -121,7 +121,7 @@ class TableWriter(AbstractContextManager["TableWriter"]):
 
 
 def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int:
-    """Write batches to a file and return the number of rows; on any error there is no file.
+    """Write batches to a file and return the number of rows; an error leaves no incomplete file.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int
 
 
 def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
-    """Refuse to write where nothing can be written, or over what is being read."""
+    """Refuse a target that cannot be written, or that is being read."""
     shown = os.fspath(path)
     target = os.path.realpath(path)
     if os.path.isdir(target):
@@ -170,11 +170,11 @@ def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
 
 @contextmanager
 def writing(shown: str) -> Iterator[None]:
-    """Turn errors of the disk into a ``TableError`` of one sentence."""
+    """Turn errors of the operating system into a ``TableError`` of one sentence."""
     try:
         yield
     except BrokenPipeError:
-        # The program that reads the output has ended. The table is not at fault.
+        # The program that reads the output has ended, which is not an error of the table.
         raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -1,8 +1,8 @@
-"""From a table to a deployed detector: fit, score, explain and report by way of one model file.
+"""Fit a detector to a table, save it in one model file, and score, explain and report with it.
 
-A ``Detector`` knows how the columns of a table become numbers. It scores data frames at once, files
-of any size in batches, folders of files on all cores or a cluster, and batches inside Spark.
-Like ``boreod.tables``, all of this needs pyarrow, except detectors of plain numbers.
+A fitted ``Detector`` knows how the columns of a table become numbers. This package scores data
+frames at once, files of any size in batches, folders of files on all cores or a cluster, and
+batches inside Spark. Like ``boreod.tables``, it needs pyarrow unless rows are plain numbers.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""Documents: sections that become Markdown, or one HTML page that needs no other file.
+"""Convert the sections of a document to Markdown, or to one HTML page that needs no other file.
 
-Facts, bars and rows of figures are for pages only. The style of pages is in ``page.css``.
+Facts, bars and rows of figures are for HTML pages only. Their style is in ``page.css``.
 """
 
 import re
@@ -18,7 +18,7 @@ METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text. If it leads, its letters are larger, because a hurried reader reads no more."""
+    """Plain text. If it leads, its letters are larger, for readers who read nothing else."""
 
     text: str
     leads: bool = False
@@ -139,9 +139,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, an SVG file in the folder of the document.
+    """An SVG file in the folder of the document.
 
-    The caption is also for readers who cannot see the picture.
+    The caption also tells readers who cannot see the picture what it shows.
     """
 
     path: Path
@@ -152,7 +152,7 @@ class Figure:
         return f"![{self.caption}]({self.path.name})\n\n*{self.caption}*"
 
     def to_html(self, numbers: Iterator[int]) -> str:
-        """Return the picture. Its number makes the names of its parts unique on a page."""
+        """Return the picture; a number makes the ids of its parts unique on the page."""
         caption = _text(self.caption)
         svg = self.path.read_text(encoding="utf-8")
         svg = METADATA.sub("", svg[svg.index("<svg") :])
@@ -165,7 +165,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """Figures that stand side by side where there is space, and else below each other."""
+    """Figures that stand side by side if there is space, and otherwise below each other."""
 
     figures: Sequence[Figure]
 

@@ -29,7 +29,7 @@ def fit_table(
     curve: bool = False,
     **options: Any,
 ) -> "Detector":
-    """Return a detector that is fitted to a file.
+    """Return a detector that is fitted to a file or a frame.
 
     Parameters
     ----------
@@ -38,9 +38,10 @@ def fit_table(
     method
         ``"detector"`` for :class:`boreod.Detector`, ``"bore"`` for :class:`boreod.BORE`.
     name
-        The name of the table that the model remembers; None for the file name.
+        The name of the table that the model stores. If None, it is the name of the file.
     curve
-        Trace the quality over budgets. With a ``budget`` but no trees it is always traced.
+        Whether to trace the quality over budgets. If there is a ``budget`` and no head has trees,
+        the curve is always traced.
     **options
         Parameters of :meth:`boreod.Detector.fit`, such as ``label`` and ``ids``, and of the
         detector, such as ``budget`` and ``threshold``.
@@ -65,14 +66,14 @@ def fit_table(
     detector = methods[method](**options).fit(source, **of_fit)
     # Prices are measured when they are first read. They are then saved with the model.
     costs = detector.costs_ if curve or detector.budget is not None else None
-    # With trees a curve takes many fits.
+    # If heads have trees, a curve takes many fits.
     if costs is not None and (curve or not costs.trees):
         _trace_curve(detector, curve)
     if name:
         from boreod.tables.training import name_source
 
         detector.record_.source = name_source(name)
-    # A model that is loaded shows no progress unless it is asked to.
+    # The saved model shows no progress unless the user asks for it.
     return detector.set_params(verbose=False)
 
 
@@ -92,15 +93,16 @@ def _trace_curve(detector: "Detector", is_asked: bool) -> None:
 def describe(model: Predictor) -> dict[str, Any]:
     """Return facts about a model as plain data, ready for JSON.
 
-    Versions are those of the packages that wrote the model file, or that would write it now. Prices
-    of columns are None if the fit did not need them.
+    ``versions`` are the versions of the packages that wrote the model file, or the installed
+    versions if the model was not loaded from a file. ``prices`` is None if the fit did not need
+    prices of columns.
     """
     preparation = model.preparation_
     stored = model.stored_
     costs = known_costs(model)
     choice = model.selection_
     curve = model.record_.curve
-    # The number of trees that the budget bought for every bag, by head.
+    # For each head, the number of trees of every bag that was chosen within the budget.
     trees = None
     if choice is not None and choice.trees:
         trees = {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
@@ -140,7 +142,7 @@ def describe(model: Predictor) -> dict[str, Any]:
 
 
 def price_rows(detector: Predictor) -> dict[str, float] | None:
-    """Return seconds per row, in large batches and for a row alone; None if they are not known."""
+    """Return seconds per row, in large batches and for a single row; None if they are unknown."""
     many = price_of_rows(detector)
     one = price_of_rows(detector, batch_size=1)
     if many is None or one is None:
@@ -187,7 +189,7 @@ class HeadSummary(NamedTuple):
 
 
 def name_method(model: Predictor) -> str:
-    """Return BORE for detectors with the parameters of the method in the paper, else Detector.
+    """Return BORE if a detector has the parameters of the method in the paper, else Detector.
 
     Examples
     --------
@@ -222,7 +224,7 @@ def list_heads(model: Predictor) -> list[HeadSummary]:
 
 
 def ranks_only(oob: OutOfBag) -> bool:
-    """Whether a detector was fitted without any label."""
+    """Return whether a detector was fitted without any label."""
     return bool((oob.labels == UNLABELLED).all())
 
 

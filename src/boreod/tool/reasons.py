@@ -1,10 +1,11 @@
 """Reasons in words: values compared with normal rows, neighborhoods, and known cases.
 
-An explanation says what each column added to a row's log-odds. Here the columns are grouped by
-*topic*: all columns that one column of the table became are a topic, and so are all scores of
-neighborhoods. Each topic gets a sentence about the row that is true whatever the model learned,
-such as "amount 4,900 is higher than 99.7 % of normal rows (typical: 12 to 310)". Sentences name
-what speaks for an outlier. If nothing does, they name what speaks against it, and a mark says so.
+An explanation says what each column added to a row's log-odds. This module groups columns by
+*topic*. Most columns of the table are a topic each, with all their levels and marks, and all scores
+of neighborhoods are one topic. Each topic gets a sentence that is true whatever the model learned,
+such as "amount 4,900 is higher than 99.7 % of normal rows (typical: 12 to 310)". The sentences are
+about topics that raise the log-odds. If no topic raises them, the sentences are about topics that
+lower them, and say so.
 """
 
 from collections.abc import Sequence
@@ -21,9 +22,9 @@ from boreod.representation.array_rows import Cells, Output
 from boreod.scores import DETECTORS, SCORES
 from boreod.text import show_number, show_percent
 
-# Topics with less than this share of a row's largest change are left out.
+# Topics that add less than this share of the row's largest contribution are left out.
 NEGLIGIBLE = 0.05
-# A value is called high or low if it is beyond this share of the normal rows.
+# A value is called high (low) if it is above (below) at least this share of the normal rows.
 EXTREME = 0.9
 # Longer cells are cut in sentences.
 MAX_LETTERS = 40
@@ -48,7 +49,7 @@ class Reason(NamedTuple):
 
 
 class _Topic(NamedTuple):
-    """The topic of a sentence, with its places in an explanation and among the raw columns."""
+    """A topic with its ``places`` in an explanation, and its ``members`` among the raw columns."""
 
     name: str
     places: list[int]
@@ -84,9 +85,9 @@ class ReasonWriter:
     fitted
         The detector.
     outputs
-        A description of each of its raw columns.
+        A description of each raw column of the detector.
     profile
-        Profile of its training rows. Sentences are shorter without one.
+        The profile of the training rows. If None, sentences are shorter.
     """
 
     fitted: Fitted
@@ -99,8 +100,8 @@ class ReasonWriter:
         """Return up to ``number`` reasons of every row.
 
         The first reason of a novel row is that it is novel. The last reason of a row near a known
-        outlier names that outlier. ``cells`` are words of the table, by column and row; None is
-        missing.
+        outlier names that outlier. ``cells`` holds the words of the table, by column and row;
+        missing cells are None.
         """
         assert found.explanation is not None
         topics = self._topics(found.explanation.columns)
@@ -166,7 +167,7 @@ class ReasonWriter:
     def _missing_sentence(
         self, column: str, values: NDArray, words: dict[str, str | None]
     ) -> str | None:
-        """Say that a row has no value in a column of the table; None if it has one."""
+        """Return a sentence if a row has no value in a column of the table, else None."""
         marks = [
             place for place, output in enumerate(self.outputs) if output[:2] == (column, "missing")
         ]
@@ -180,7 +181,7 @@ class ReasonWriter:
     def _id_sentence(
         self, name: str, by_kind: dict[str, int], values: NDArray, word: str | None
     ) -> str:
-        """Return how frequent one of many words is, and how often it came with outliers."""
+        """Return a sentence about the frequency of an id, and about its odds of outliers."""
         facts = []
         if "frequency" in by_kind:
             share = 10.0 ** min(float(values[by_kind["frequency"]]), 0.0)
@@ -213,7 +214,7 @@ class ReasonWriter:
         return f"{shown} {usual}"
 
     def _level_sentence(self, topic: _Topic, values: NDArray, word: str | None) -> str:
-        """Return a level and how many normal rows have it."""
+        """Return a sentence about a level and the share of normal rows that have it."""
         for place in topic.members:
             output = self.outputs[place]
             if output.kind == "level" and values[place]:
@@ -225,7 +226,7 @@ class ReasonWriter:
         return f"{topic.name} is {shown}, which is rare or new: {self._share(other, True)}"
 
     def _share(self, place: int, is_one: bool) -> str:
-        """Say how many normal rows have the same value in a column of ones and zeros."""
+        """Return in words how many normal rows have the same value in a column of 0 and 1."""
         if self.profile is None:
             return "unlike other rows"
         mean = self.profile.means[place]
@@ -236,13 +237,13 @@ class ReasonWriter:
         return f"as in {'few' if shown == '0 %' else shown + ' of the'} normal rows"
 
     def _near(self, rows: NDArray) -> list[str | None]:
-        """Name the known outlier near each row; None if there is none."""
+        """Return for each row which known outlier is near it, in words, or None."""
         cases = None if self.profile is None else self.profile.cases
         if cases is None:
             return [None] * len(rows)
         seen = self.fitted.seen
         nearest, distances = cases.find(in_ranges(rows, seen.low, seen.high))
-        # Known cases are kept with seven digits.
+        # Known cases are stored with seven digits.
         equal = distances <= 1e-6 * (1.0 + cases.near)
         words = np.where(equal, "equal to", "near").tolist()
         return [
@@ -252,7 +253,7 @@ class ReasonWriter:
 
 
 def _rank(changes: NDArray) -> list[int]:
-    """Return the topics that raise the log-odds or, if there are none, those that lower them.
+    """Return the topics that raise the log-odds; if there are none, the topics that lower them.
 
     Examples
     --------
@@ -287,7 +288,7 @@ def _score_sentence(topic: _Topic, row: int, found: Assessment, change: float) -
 
 
 def _score_of(family: str) -> str:
-    """Return the score of a family. A family is renamed if a raw column has its name."""
+    """Return the score of a family; its name gets a suffix if a raw column has the same name."""
     return family.removesuffix(" scores")
 
 
@@ -308,7 +309,7 @@ def _show_value(value: float, part: str) -> str:
 
 
 def _most(share: float) -> str:
-    """Return a share below 1 in words that go before a noun.
+    """Return a share below 1 in words that stand before a noun.
 
     Examples
     --------

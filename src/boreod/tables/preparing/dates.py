@@ -1,8 +1,8 @@
 """Dates and times, and the numbers that they become.
 
 Hours, weekdays and days of the month are read as they are written, whatever their zone. An age is
-the number of days from a date to the newest training row. Rows that are newer have the age 0. A
-model is used after its training, so their ages would otherwise be outside of the training range.
+the number of days from a date to the newest training row. Newer rows have the age 0. A model is
+used after its training, so the ages of most new rows would otherwise be below the training range.
 """
 
 import warnings
@@ -32,9 +32,9 @@ SERIAL = "days since 1900"
 
 @dataclass(frozen=True)
 class DateStep(Step):
-    """Turn a date or time into hour, weekday, day of the month and age, as far as they vary."""
+    """Turn a date or time into its hour, weekday, day of the month and age if they vary."""
 
-    # The form of text, or the unit of numbers. Columns of a date type need neither.
+    # The form of dates in text, or the unit of dates in numbers. Columns of a date type need none.
     form: str = "year-month-day"
     # The time zone in which columns of a time type are read.
     zone: str | None = None
@@ -42,9 +42,9 @@ class DateStep(Step):
     newest: float = 0.0
     # The items of PARTS that varied in training.
     parts: list[str] = field(default_factory=list)
-    # The medians of these parts. Missing dates get them.
+    # The medians of these parts, which missing dates get.
     middles: list[float] = field(default_factory=list)
-    # Whether times had a zone; None if only some had one, or if this is not known.
+    # Whether training times had a zone; None if only some of them had one, or if it is unknown.
     zoned: bool | None = None
 
     @property
@@ -59,7 +59,7 @@ class DateStep(Step):
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to this step."""
+        """Whether a fit could have learned this step."""
         forms = {"text": (*date_forms.FORMS, date_forms.TIME), "number": (*NUMBERS, DIGITS, SERIAL)}
         return (
             self.form in forms.get(self.kind, ())
@@ -70,7 +70,7 @@ class DateStep(Step):
         )
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write values into a result of zeros, and return which rows have no value."""
+        """Write values to ``result``, which holds zeros, and return which rows have no value."""
         found = read_moments(column, self.name, self.form, self.zone, first_row)
         missing = np.isnan(found.clock)
         if self.zoned is not None and kind_of(column.type) != "number":
@@ -100,7 +100,7 @@ class DateStep(Step):
 def read_moments(
     column: Any, name: str, form: str, zone: str | None = None, first_row: int = 1
 ) -> date_forms.Moments:
-    """Return the moments of a column; cells that are no dates are missing, with a warning."""
+    """Return the moments of a column; other cells count as missing, and a warning shows them."""
     if kind_of(column.type) == "date or time":
         return _read_typed(column, name, zone)
     what = "date"
@@ -168,7 +168,7 @@ def _read_typed(column: Any, name: str, zone: str | None) -> date_forms.Moments:
 def _from_numbers(values: NDArray, form: str) -> NDArray:
     if form == DIGITS:
         return from_digits(values)
-    # The first of January 1970 has this number in spreadsheets.
+    # Spreadsheets store January 1, 1970 as this number.
     return (values - 25_569.0) * date_forms.DAY if form == SERIAL else values / NUMBERS[form]
 
 

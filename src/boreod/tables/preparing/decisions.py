@@ -1,4 +1,4 @@
-"""Decide from the training table which step a column gets, and write notes about it for users."""
+"""Decide which step each column of the training table gets, and write notes for users."""
 
 import re
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ TIMES = {
 }  # fmt: skip
 CALENDAR = TIMES - {"at", "epoch", "seen", "time", "timestamp", "ts", "unix", "utc"}
 SENTINELS = (-1e9, -99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
-# An absurd value is farther away from the others than this many times their range.
+# The distance of an absurd value to the other values is more than this many times their range.
 ABSURD = 1e4
 
 
@@ -50,12 +50,12 @@ class Decision:
 
 @dataclass(frozen=True)
 class Question:
-    """What is known of a training column when its step is decided."""
+    """What is known about a training column when its step is decided."""
 
     name: str
     max_levels: int = 20
     targets: steps.Targets | None = None
-    # The decimal point of numbers in text. It is used if the cells of the column leave it open.
+    # The decimal point of numbers in text, if the cells of the column do not decide it.
     decimal: str | None = None
     # Whether the user asked to learn from this column.
     wanted: bool = False
@@ -128,13 +128,13 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
     words = cells.as_text(column, asked.name)
     if pc.count_distinct(words).as_py() <= 2:
         return None
-    # If all codes are written like numbers, 118 and 118.0 are the same code.
+    # If all codes can be written as numbers, 118 and 118.0 are the same code.
     alike = words.equals(cells.as_text(pc.cast(column, pa.float64()), asked.name))
     return _decide_codes(words, asked, "number" if alike else "text")
 
 
 def _find_numbered_dates(present: NDArray, name: str) -> tuple[str, str]:
-    """Return form and meaning if numbers are dates, and otherwise two empty words."""
+    """Return form and meaning of numbers that are dates, and two empty texts for other numbers."""
     low = present.min()
     high = present.max()
     named = _sounds_like(name, TIMES)
@@ -208,7 +208,7 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     if len(counts) == 1:
         only = steps.CategoryStep(asked.name, "text", marked=True)
         return _constant(only, shorten(present[0].as_py()), missing)
-    # A level needs ten rows for a column of its own, or 1 % of the rows if that is less.
+    # A level gets a column of its own if it has ten rows, or 1 % of the rows if that is less.
     frequent = counts >= max(2, min(10, int(np.ceil(0.01 * len(words)))))
     few = len(counts) <= MANY and not frequent.any()
     # Words that differ in most rows are names of rows.
@@ -293,9 +293,9 @@ def _decide_date(column: Any, step: dates.DateStep, meaning: str) -> Decision:
 
 
 def sentinel_note(values: NDArray, name: str) -> str | None:
-    """Return a note if a number such as -999 stands for missing values, or if one is absurd.
+    """Return a note if a value such as -999 may stand for missing values, or if one is absurd.
 
-    Both are far from all other values. An absurd value makes other extreme rows look normal.
+    Both are far from all other values. Beside an absurd value, other extreme rows look normal.
 
     Examples
     --------

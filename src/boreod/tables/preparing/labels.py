@@ -1,8 +1,8 @@
-"""Labels of rows as the codes 1, 0 and -1: from a column, its batches, or a second file.
+"""Convert labels from a column, its batches or a second file to the codes 1, 0 and -1.
 
-People write labels in many ways: 0 and 1, yes and no, or words of their own. Two things happen
-while a table is read, before its labels become codes. The answers of a second file replace the
-labels of their ids, and words that are no labels become empty cells.
+People write labels in many ways: 0 and 1, yes and no, or words of their own. Before labels become
+codes, the reader of a table changes them in two ways. It replaces the label of a row by the answer
+that a second file gives to the row's id, and it empties cells with words that are no labels.
 """
 
 import shlex
@@ -27,7 +27,7 @@ NO = {"no", "n", "f", "nein", "nee", "non", "não", "nie", "нет"}
 OPEN = ("?", "??", "-", "n.a.", "unknown", "unlabelled", "unlabeled", "pending", "open", "tbd")
 # A column of a file with more distinct values holds ids, not labels.
 MAX_LABELS = 10_000
-# A note shows at most this many ids with several answers.
+# A note shows at most this many ids with conflicting answers.
 MAX_CONFLICTS = 3
 
 
@@ -41,14 +41,14 @@ def read_label_column(
     values
         A pyarrow array, or anything that can be converted to one.
     outlier_label
-        The value that marks outliers; other values get the code 0. None if the values are 0 and 1,
-        true and false, yes and no or Y and N, as text or not, in upper or lower case. A missing
-        value is always unlabelled. So are -1 and words such as ``?`` and ``unknown``, unless they
-        are the ``outlier_label``.
+        The label of outliers; all other labels get the code 0. If None, the labels must be 0 and 1,
+        true and false, yes and no, or Y and N, as text or not, in upper or lower case. Missing
+        values are always unlabelled. Values such as -1, ``?`` and ``unknown`` are unlabelled unless
+        they are the ``outlier_label``.
     name
         Name of the column, for errors.
     assume
-        Whether unlabelled rows may count as inliers. If so, 1 and -1 without 0 are accepted.
+        Whether unlabelled rows may count as inliers. If so, labels may be 1 and -1 without any 0.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def read_label_batches(
 
 
 class _LabelWords:
-    """The distinct words of a column of labels, and for each row the number of its word."""
+    """The distinct words of a column of labels, and for each row the index of its word."""
 
     def __init__(self, batches: Iterable[Any], name: str, most: float = np.inf) -> None:
         self.name = name
@@ -111,7 +111,7 @@ class _LabelWords:
                     "`outlier_label` (--outlier-label) names; it holds "
                     f"{listed(found, 5) or 'nothing'}."
                 )
-        # A row without a word has the number -1, and the last code is that of unlabelled rows.
+        # A row without a word has the index -1. It selects the last code, that of unlabelled rows.
         by_number = np.array([*codes, UNLABELLED], np.int8)
         return np.concatenate([by_number[:0], *(by_number[part] for part in self._parts)])
 
@@ -142,14 +142,14 @@ class _LabelWords:
         )
 
     def _rarest(self) -> str:
-        """Return the rarest word; of several, the last in the alphabet."""
+        """Return the rarest word; of equally rare words, the last in alphabetical order."""
         counts = np.bincount(np.concatenate(self._parts) + 1, minlength=len(self.numbers) + 1)[1:]
         words = {w: n for w, n in zip(self.numbers, counts, strict=True) if w.lower() not in OPEN}
         return max(word for word, count in words.items() if count == min(words.values()))
 
 
 def _plain_meaning(word: str) -> Any:
-    """Return the meaning of a word that needs no explanation."""
+    """Return the meaning of a word if the user named no label of outliers."""
     lower = word.lower()
     if lower in YES:
         return float(OUTLIER)
@@ -157,7 +157,7 @@ def _plain_meaning(word: str) -> Any:
 
 
 def _meaning(word: str, outlier: Any = None) -> Any:
-    """Return the value for ``label_code``: None for a missing word, unless it marks outliers."""
+    """Return the value for ``label_code``: None for a missing word that is not ``outlier``."""
     meant = _canonical(word)
     is_empty = word in MISSING or word.lower() in OPEN
     return None if is_empty and meant != outlier else meant
@@ -201,7 +201,7 @@ def label_options(
 
 @dataclass(frozen=True)
 class LabelSource:
-    """Where labels come from besides their column, and what they mean.
+    """A second source of labels, and the words that are labels.
 
     Attributes
     ----------
@@ -210,10 +210,10 @@ class LabelSource:
     ids
         The columns that match rows of the table with rows of the second file.
     answers
-        The second file, or a frame; None for none.
+        The second file, or a frame, or None.
     outlier_label, inlier_label
-        The words for outliers and inliers; other words are no labels. Without a word for inliers,
-        all words are kept.
+        The labels of outliers and inliers. If ``inlier_label`` is None, all words are labels.
+        Otherwise all words but these two are no labels.
     """
 
     label: str
@@ -272,7 +272,7 @@ class LabelSource:
         return final, settled()
 
     def _known(self, words: Any) -> Any:
-        """Return words, with null for each that is neither of the two labels."""
+        """Return words, with null in place of every word that is neither of the two labels."""
         if self.inlier_label is None:
             return words
         known = [_canonical(str(w).strip()) for w in (self.outlier_label, self.inlier_label)]
@@ -306,7 +306,7 @@ class Answers:
         return cls(given)
 
     def apply(self, words: Any, keys: list[str | None]) -> Any:
-        """Return labels of rows: the answers, and the old labels where there is no answer."""
+        """Return the labels of rows: the answer for its id, or the old label if there is none."""
         self.met |= self.given.keys() & set(keys)
         new = [self.given[key][-1] if key in self.given else None for key in keys]
         self.changed += sum(
@@ -341,7 +341,7 @@ def _words(table: Any, name: str) -> Any:
 
 
 def _keys(table: Any, ids: tuple[str, ...]) -> list[str | None]:
-    """Return for each row one text of all its ids; None if one of them is missing."""
+    """Return for each row a text that joins its ids, or None if one of them is missing."""
     cells = [whole_words(as_text(column_of(table, name), name)).to_pylist() for name in ids]
     return [
         None if None in row else "\0".join(cell.strip() for cell in row)

@@ -1,7 +1,8 @@
 """Warn of columns that may have been filled in after the label was known.
 
-A column that ranks all rows of the code 1 before all other rows may also be a very good column.
-Only users know which it is, so a note asks them. Results of an earlier scoring are left out.
+A column that ranks all rows of the code 1 before all other rows may be a leak, or a very good
+column. Only users know which it is, so a note asks them. The columns that an earlier scoring added
+are left out.
 """
 
 import re
@@ -21,14 +22,14 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 RESULTS = ("probability", "rank", "outlier", "novelty", "outside")
 # A column with at least this AUC seems to know the label.
 PERFECT = 0.999
-# Rows and ids count as ordered by label if their AUC is at least this one.
+# Rows and ids count as ordered by label if they have at least this AUC.
 ORDERED = 0.95
-# At most about this many rows without the code 1 are compared. More would say nothing new.
+# At most about this many rows without the code 1 are compared. More rows would show nothing new.
 MAX_OTHERS = 20_000
 
 
 def find_results(names: Iterable[str], label: str | None) -> list[str]:
-    """Return the columns that an earlier scoring added, if a table has several of their names.
+    """Return the columns that an earlier scoring added; a single such name is not enough.
 
     Examples
     --------
@@ -70,7 +71,8 @@ def find_leaks(
 ) -> list[str]:
     """Return notes about columns that may have been made from the label.
 
-    ``columns`` has two names for each column of the matrix: its column in the table, and its own.
+    ``columns`` has a pair of names for each column of the matrix: the name of the column of the
+    table from which it was made, and its own name.
     """
     chosen = _choose_rows(codes, assume)
     if chosen is None:

@@ -43,7 +43,7 @@ class Preparation:
     Parameters
     ----------
     max_levels
-        The most levels of a category that get columns of their own; the others are pooled.
+        Maximum number of levels of a category that get a column each; other levels are pooled.
     seed
         Random seed of the order of rows in which levels of ids are learned.
 
@@ -58,7 +58,7 @@ class Preparation:
     label_, ids_
         The column of labels, or None, and the columns of ids, which may be empty.
     since_
-        The times since the last row of an id; each of them is computed from two columns.
+        The new columns of times since the last row of an id, each computed from two columns.
     inputs_
         The columns that ``transform`` needs.
     types_
@@ -97,26 +97,26 @@ class Preparation:
         decimal: str | None = None,
         assume: bool = True,
     ) -> NDArray:
-        """Learn from a training table, and return its rows as if each of them were new.
+        """Learn from a training table, and return its rows as a matrix for training.
 
-        The result may differ from that of :meth:`transform`, because the numbers of an id with many
-        levels do not count the row itself.
+        The result may differ from that of :meth:`transform`: for an id with many levels, the
+        numbers of a row do not depend on the row itself.
 
         Parameters
         ----------
         table
             A pyarrow table.
         codes
-            Labels as 1, 0 and -1 for unlabelled rows; None for no labels.
+            Labels: 1, 0, or -1 for unlabelled rows. If None, there are no labels.
         label
             The column of labels, which is not learned from.
         ids
-            Columns that identify a row; they are not learned from, either. In this and the next
-            two parameters, one string may hold several names with commas between them.
+            Columns that identify a row, which are not learned from, either. In ``ids``, ``drop``
+            and ``keep``, one string may hold several names, separated by commas.
         drop
             Columns to leave out.
         keep
-            The only columns to learn from; None for all others.
+            The only columns to learn from. If None, these are all columns without another role.
         decimal
             Decimal point of numbers in text, if their column does not decide it.
         assume
@@ -184,7 +184,7 @@ class Preparation:
         return self._fill_training(self._complete(table), targets)
 
     def _complete(self, batch: Any) -> Any:
-        """Return rows with the times since the last row of their id, if the model uses these."""
+        """Add the times since the last row of an id to a batch, if the model uses such times."""
         wanted = [since for since in self.since_ if since.name not in batch.schema.names]
         if wanted and not is_whole(batch):
             raise TableError(
@@ -210,7 +210,7 @@ class Preparation:
 
     @property
     def differs_in_training(self) -> bool:
-        """Whether training rows get other values than ``transform`` would give them."""
+        """Whether ``transform`` would give training rows other values than they got in the fit."""
         return any(isinstance(step, LevelStep) for step in self.steps_)
 
     @property
@@ -222,7 +222,7 @@ class Preparation:
 
     @property
     def marks_(self) -> dict[int, int]:
-        """For each output column with filled values, the place of the column that marks them."""
+        """For each output column with filled-in values, the index of the column that marks them."""
         origins = [(step.name, kind) for step in self.steps_ for kind, _ in step.outputs]
         marks = {name: place for place, (name, kind) in enumerate(origins) if kind == "missing"}
         return {
@@ -257,7 +257,7 @@ class Preparation:
 
     @classmethod
     def from_dict(cls, data: Any) -> "Preparation":
-        """Return a fitted preparation from what ``to_dict`` gave; anything else is refused."""
+        """Return a fitted preparation from the result of ``to_dict``; refuse anything else."""
         try:
             stored = typed_json(_Learned, data, "preparation")
             learned = replace(stored, steps=list(map(_read_step, stored.steps)))

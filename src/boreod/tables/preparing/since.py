@@ -1,7 +1,7 @@
 """The time since the last row of the same id, such as a card, in a table sorted by time.
 
-A single row has no such time. Rows are read in order, and the last time of every id is remembered.
-So the table must be sorted by time, and must be read as a whole.
+The rows are read in order, and the last time of every id is remembered. So the table must be sorted
+by time and be read as a whole, and a single row does not have this time.
 """
 
 import json
@@ -30,7 +30,7 @@ class Since:
     id: str
     time: str
     kind: str = "number"
-    # The form of a DateStep; None for numbers of any unit.
+    # The form of a DateStep, or None if times are numbers in any unit.
     form: str | None = None
     zone: str | None = None
 
@@ -41,7 +41,7 @@ class Since:
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training table can have led to these values."""
+        """Whether a fit could have learned these values."""
         if self.form is None:
             return self.kind == "number" and self.zone is None
         return dates.DateStep(self.time, self.kind, self.form, self.zone).is_possible
@@ -71,7 +71,7 @@ def found_in(schema: Any) -> list[Since]:
 
 
 def add_to_table(table: Any, asked: Asked) -> Any:
-    """Return a whole table with the new columns that are asked for."""
+    """Return a whole table with the requested new columns."""
     if not as_list(asked):
         return table
     batches = table.combine_chunks().to_batches()
@@ -80,7 +80,7 @@ def add_to_table(table: Any, asked: Asked) -> Any:
 
 
 def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[Any, Iterator[Any]]:
-    """Return schema and batches with the columns that are asked for; only ids take memory."""
+    """Return schema and batches with the requested new columns; only ids take memory."""
     first = next(batches, None)
     if first is None:
         return schema, batches
@@ -93,14 +93,14 @@ def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[A
             )
         if since.name in schema.names:
             raise TableError(f"The table has a column {shorten(since.name)} already. Rename it.")
-        # The metadata of the field say how the column was made.
+        # The metadata of the field says how the column was made.
         metadata = {METADATA: json.dumps(asdict(since)).encode()}
         schema = schema.append(pa.field(since.name, pa.float64(), metadata=metadata))
     return schema, _added(schema, chain([first], batches), found)
 
 
 def as_list(asked: Asked) -> list[Any]:
-    """Return a list of what is asked for; commas separate several names in one string."""
+    """Return the requested columns as a list; commas separate several names in one string."""
     found: list[Any] = []
     for one in [asked] if isinstance(asked, str) else asked:
         found += map(str.strip, one.split(",")) if isinstance(one, str) else [one]

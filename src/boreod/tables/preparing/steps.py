@@ -1,18 +1,19 @@
-"""What is done to one column, as plain data: numbers, categories, ids with many levels, free text.
+"""Steps, which turn one column into numbers: for numbers, categories, ids with many levels, text.
 
-A step fills its columns of a matrix row by row. So a single row gives the same numbers as in a
-batch. ``dates.py`` has the step for dates, and ``decisions.py`` decides which step a column gets.
+A step is plain data. It fills its columns of a matrix row by row, so a row gets the same numbers
+alone and in a batch. ``dates.py`` has the step for dates, and ``decisions.py`` decides which step a
+column gets.
 
-Ids with many levels, such as merchants and devices, become numbers of their level. A level with c
-of N training rows has the frequency log10(c / N). A training row does not count itself, and a new
-level has c = 1. If o of the c labelled rows of a level have the code 1, and p is the share of the
-code 1 in all labelled rows, the level has the odds
-log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)). They are what the level adds to the
-log-odds of the code 1, shrunk towards 0 as if the level had m more average rows.
+Ids with many levels, such as merchants and devices, become numbers that describe their level. A
+level with c of N training rows has the frequency log10(c / N). A training row does not count
+itself, and a new level has c = 1. If o of the c labelled rows of a level have the code 1, and p is
+the share of the code 1 in all labelled rows, the level has the odds
+log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)). This is what the level adds to the log-odds
+of the code 1, shrunk towards 0 as if the level had m more average rows.
 
 For a training row, the odds count only the rows before it in a random order (Prokhorenkova and
-others: CatBoost, NeurIPS 2018), so they do not depend on its own label. Odds from folds do depend
-on it: the fold with more rows of the code 1 gets the lower odds, and trees learn that.
+others: CatBoost, NeurIPS 2018), so they do not depend on its own label. Odds that are computed out
+of fold do depend on it: a fold with more rows of the code 1 gets lower odds, and trees learn that.
 """
 
 from abc import ABC, abstractmethod
@@ -28,9 +29,9 @@ from boreod.tables.number_formats import NumberFormat
 from boreod.validation import OUTLIER, UNLABELLED
 
 TEXT_PARTS = ("length", "words", "digits")
-# This is m: every level counts this many additional average rows.
+# The number m of additional average rows that every level counts.
 PRIOR_ROWS = 10.0
-# Fewer outliers say nothing about levels.
+# With fewer labelled outliers, levels get no odds.
 ENOUGH_OUTLIERS = 10
 # In a model file, the words and counts of all levels take at most this many bytes.
 STORED_BYTES = 1_000_000
@@ -51,22 +52,22 @@ class Targets:
 
 
 def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
-    """Return the labels of rows, None if there are too few.
+    """Return the labels of rows, or None if there are too few.
 
-    With ``assume`` unlabelled rows count as the code 0.
+    If ``assume`` is True, unlabelled rows count as the code 0.
     """
     outliers = codes == OUTLIER
     known = (codes != UNLABELLED) | assume
     if outliers.sum() < ENOUGH_OUTLIERS or not (known & ~outliers).any():
         return None
-    # The constant makes this order differ from others that are drawn with the same seed.
+    # The constant makes this order differ from other orders that are drawn with the same seed.
     order = np.random.default_rng([6027, seed]).permutation(len(codes))
     return Targets(outliers, known, order)
 
 
 @dataclass(frozen=True)
 class Step(ABC):
-    """What is done to a column; there is a subclass for each kind of result."""
+    """How a column becomes numbers; there is a subclass for each kind of column."""
 
     name: str
     # How to read the column: as number, boolean or text.
@@ -97,7 +98,7 @@ class Step(ABC):
     @property
     @abstractmethod
     def is_possible(self) -> bool:
-        """Whether a training column can have led to this step; stored data may hold anything."""
+        """Whether a fit could have learned this step; stored data may hold anything."""
 
     def words_of(self, column: Any) -> Any:
         """Return a column as text; codes that were numbers have no decimals."""
@@ -106,10 +107,10 @@ class Step(ABC):
 
     @abstractmethod
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write values into a result of zeros, and return which rows have no value."""
+        """Write values to ``result``, which holds zeros, and return which rows have no value."""
 
     def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> NDArray:
-        """Do what ``fill`` does for the training rows, as if each of them were new."""
+        """Fill in the training rows as if each of them were a new row; see ``fill``."""
         return self.fill(result, column, 1)
 
 
@@ -124,14 +125,15 @@ def _output_name(name: str, kind: str, level: str) -> str:
 
 @dataclass(frozen=True)
 class NumberStep(Step):
-    """A number stays as it is. Missing numbers are filled, and marked if training had some.
+    """A number stays as it is. Missing numbers become the median of the training rows.
 
-    If all numbers of the training column were the same, the step has only the mark.
+    If training had missing numbers, an extra column marks them. If all numbers of the training
+    column were the same, only this column is kept.
     """
 
     # The median of the training rows, which missing numbers get; None if only the mark is used.
     middle: float | None = None
-    # How numbers are written in text; None for plain numbers.
+    # How numbers are written in text. If None, they are plain numbers.
     format: NumberFormat | None = None
 
     @property
@@ -141,20 +143,20 @@ class NumberStep(Step):
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to this step."""
+        """Whether a fit could have learned this step."""
         if self.format is None:
             return self.kind in ("number", "boolean")
         return self.kind == "text" and self.format.is_possible
 
     @property
     def values(self) -> list[tuple[str, str]]:
-        """One number; a truth value is a flag."""
+        """One number, or one flag if the column holds true and false."""
         if self.middle is None:
             return []
         return [("flag" if self.kind == "boolean" else "value", "")]
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write values into a result of zeros, and return which rows have no value."""
+        """Write values to ``result``, which holds zeros, and return which rows have no value."""
         kind = "number" if self.format else self.kind
         values = numbers_of(column, self.name, kind, first_row, self.format)
         missing = np.isnan(values)
@@ -165,7 +167,7 @@ class NumberStep(Step):
 
 @dataclass(frozen=True)
 class CategoryStep(Step):
-    """Words get one column per level; rare levels may share one, and missing words may have one."""
+    """Each level gets a column; rare levels may share one, and missing words may have one."""
 
     # The words that have a column of their own.
     levels: list[str] = field(default_factory=list)
@@ -174,7 +176,7 @@ class CategoryStep(Step):
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to this step."""
+        """Whether a fit could have learned this step."""
         fits = self.kind in ("text", "number") and (bool(self.levels) or not self.pooled)
         return fits and len(set(self.levels)) == len(self.levels)
 
@@ -184,7 +186,7 @@ class CategoryStep(Step):
         return [("level", level) for level in self.levels] + [("other", "")] * self.pooled
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write values into a result of zeros, and return which rows have no value."""
+        """Write values to ``result``, which holds zeros, and return which rows have no value."""
         words = self.words_of(column)
         missing: NDArray = words.is_null().to_numpy(zero_copy_only=False)
         codes = find_levels(words, self.levels)
@@ -197,9 +199,9 @@ class CategoryStep(Step):
 
 @dataclass(frozen=True)
 class TextStep(Step):
-    """Free text becomes its numbers of letters, words and digits; missing text has 0 of each."""
+    """Free text becomes its numbers of characters, words and digits; missing text has 0 of each."""
 
-    # Those of TEXT_PARTS that varied in training.
+    # The items of TEXT_PARTS that varied in training.
     parts: list[str] = field(default_factory=list)
 
     @property
@@ -209,12 +211,12 @@ class TextStep(Step):
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to this step."""
+        """Whether a fit could have learned this step."""
         in_order = [part for part in TEXT_PARTS if part in self.parts]
         return self.kind == "text" and bool(self.parts) and self.parts == in_order
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write values into a result of zeros, and return which rows have no value."""
+        """Write values to ``result``, which holds zeros, and return which rows have no value."""
         words = cells.as_text(column, self.name)
         for place, part in enumerate(self.parts):
             result[:, place] = count_in_text(words, part)
@@ -230,9 +232,9 @@ class LevelStep(Step):
     levels: list[str] = field(default_factory=list)
     # The number of rows of each level.
     counts: list[int] = field(default_factory=list)
-    # For each level, the number of rows with the code 1; empty without odds.
+    # For each level, the number of rows with the code 1; empty if odds are not used.
     outliers: list[int] = field(default_factory=list)
-    # For each level, the number of rows with a label, given or assumed; empty without odds.
+    # For each level, the number of rows with a given or assumed label; empty if odds are not used.
     known: list[int] = field(default_factory=list)
     total_known: int = 0
     total_outliers: int = 0
@@ -241,13 +243,13 @@ class LevelStep(Step):
 
     @property
     def values(self) -> list[tuple[str, str]]:
-        """Frequency and odds, as far as they are used."""
+        """Frequency and odds, if they are used."""
         frequency = [("frequency", "")] * (self.middle is not None)
         return frequency + [("odds", "")] * (self.total_known > 0)
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to this step."""
+        """Whether a fit could have learned this step."""
         size = len(self.levels)
         lists = [self.counts]
         if self.total_known > 0:
@@ -275,9 +277,9 @@ class LevelStep(Step):
         )
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write values into a result of zeros, and return which rows have no value."""
+        """Write values to ``result``, which holds zeros, and return which rows have no value."""
         words = self.words_of(column)
-        # Unknown words have the place -1, so they get the zero at the end.
+        # Unknown words have the index -1, which selects the zero at the end of the counts.
         places = find_levels(words, self.levels)
         columns = []
         if self.middle is not None:
@@ -289,10 +291,10 @@ class LevelStep(Step):
         return self._put(result, columns, words)
 
     def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> NDArray:
-        """Do what ``fill`` does for the training rows, without using a row for itself.
+        """Fill in the training rows; the numbers of a row do not depend on the row itself.
 
-        The frequency of a level does not count the row itself. Its odds count only the rows before
-        it in a random order.
+        The frequency of a row's level does not count the row. The odds of its level count only the
+        rows before it in a random order.
         """
         words = self.words_of(column)
         _, places = encode(words)
@@ -308,7 +310,7 @@ class LevelStep(Step):
         odds = np.array(self.outliers or np.zeros(len(self.levels)))
         counts = np.array(self.counts)
         order = np.lexsort([-counts, -odds])
-        # A level with a single row, without the code 1, is treated like a new level.
+        # A level whose only row does not have the code 1 is treated like a new level.
         order = order[(counts[order] > 1) | (odds[order] > 0)]
         # A stored level takes 16 bytes in addition to its letters.
         sizes = np.cumsum([len(self.levels[i].encode()) + 16 for i in order])
@@ -337,14 +339,14 @@ def numbers_of(
     first_row: int = 1,
     rule: NumberFormat | None = None,
 ) -> NDArray:
-    """Return a column as float64, NaN where a value is missing; durations are seconds."""
+    """Return a column as float64 with NaN for missing values; durations become seconds."""
     if pa.types.is_duration(column.type):
         return date_forms.to_seconds(column, column.type.unit)
     return cells.as_numbers(column, name, kind, first_row, rule)
 
 
 def count_in_text(words: Any, part: str) -> NDArray:
-    """Return the number of letters, words or digits of every text, 0 for a missing one.
+    """Return the number of characters, words or digits of every text, 0 for missing text.
 
     Examples
     --------
@@ -393,7 +395,7 @@ def _odds(outliers: NDArray, known: NDArray, total_outliers: int, total_known: i
 def _odds_so_far(places: NDArray, targets: Targets) -> NDArray:
     """Return for every row the odds of its level among the rows before it."""
     order = targets.order[np.argsort(places[targets.order], kind="stable")]
-    # Rows are sorted by level; these are the places where levels begin.
+    # Rows are sorted by level. These are the indices of the first row of each level.
     first = np.flatnonzero(np.diff(places[order], prepend=-1))
     sizes = np.diff(first, append=len(order))
 

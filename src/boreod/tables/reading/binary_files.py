@@ -1,8 +1,8 @@
 """Read files that store column types: Arrow, Parquet, and folders of Parquet files as one table.
 
-Folder names may hold values, as in ``day=7``. Parquet is read page by page. For a folder of 217 MB
-(four files of one row group with 500,000 rows), this takes 270 MB at its peak, and
-``pyarrow.dataset`` with ``use_buffered_stream`` would take 360 to 450 MB.
+Folder names may hold values, as in ``day=7``. Parquet is read page by page to save memory. A folder
+of 217 MB (four files, each of one row group with 500,000 rows) takes 270 MB at the peak. With
+``pyarrow.dataset`` and ``use_buffered_stream`` it would take 360 to 450 MB.
 """
 
 import os
@@ -25,12 +25,12 @@ PARQUET = "a Parquet file"
 
 @dataclass(frozen=True)
 class Member:
-    """One of the files of a table."""
+    """A Parquet file of a table."""
 
     place: locations.Place
-    # The path within the folder, with slashes; for a single file, its name.
+    # The path of the file within the folder, with slashes, or the name of a single file.
     name: str
-    # The values in the names of its folders: a pyarrow scalar for each column.
+    # The values in the names of the file's folders: a pyarrow scalar for each column.
     values: Mapping[str, Any]
 
 
@@ -42,7 +42,7 @@ class Footer:
     schema: Any
     # The number of rows in each row group.
     groups: tuple[int, ...]
-    # The columns that only the names of its folders hold.
+    # The columns whose values are only in the names of the file's folders.
     added: tuple[str, ...]
 
 
@@ -73,7 +73,7 @@ def open_arrow(path: str, options: blocks.Options, stack: ExitStack) -> blocks.T
 
 
 def open_parquet(path: str, options: blocks.Options) -> blocks.Typed:
-    """Open a Parquet file, or as one table those of a folder in the order of their names."""
+    """Open a Parquet file, or the Parquet files of a folder as one table, ordered by name."""
     members = find_members(locations.find_place(path), options.types)
     schema = unified_schema(members, [read_footer(options, member) for member in members])
 
@@ -85,7 +85,7 @@ def open_parquet(path: str, options: blocks.Options) -> blocks.Typed:
 
 
 def find_members(place: locations.Place, types: Mapping[str, Any]) -> list[Member]:
-    """Return a Parquet file, or the Parquet files of a folder in the order of their names.
+    """Return a Parquet file, or the Parquet files of a folder, ordered by name.
 
     Files and folders whose names begin with ``.`` or ``_`` are left out. Folders may be called
     ``column=value``, as Spark and others write them. Declared types apply to these values.
@@ -112,7 +112,7 @@ def find_members(place: locations.Place, types: Mapping[str, Any]) -> list[Membe
 
 
 def find_text_files(folder: str, asked: str | None) -> list[str]:
-    """Return the text files of a folder by name; the list is empty if it holds Parquet files."""
+    """Return the text files of a folder, ordered by name; none if it holds Parquet files."""
     with locations.reading(folder):
         names = [PurePosixPath(name) for name in sorted(_local_names(folder))]
     if asked in (None, "parquet") and any(map(_is_wanted, names)):
@@ -125,7 +125,7 @@ def find_text_files(folder: str, asked: str | None) -> list[str]:
 
 
 def read_footer(options: blocks.Options, member: Member) -> Footer:
-    """Return the footer of a file; refuse columns that it lacks or that are not plain."""
+    """Return the footer of a file; refuse missing columns and columns without a plain type."""
     shown = member.place.shown
     with locations.reading(shown, PARQUET), _opened(member) as file:
         schema, groups = file.schema_arrow, _group_rows(file.metadata)
@@ -136,7 +136,7 @@ def read_footer(options: blocks.Options, member: Member) -> Footer:
 
 
 def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
-    """Return one schema for all files, with types that hold all values; refuse other columns."""
+    """Return one schema that can hold all files; refuse files with different columns."""
     first = members[0].place.shown
     for footer, member in zip(footers, members, strict=True):
         check_same(footers[0].schema.names, footer.schema.names, first, member.place.shown)
@@ -152,7 +152,7 @@ def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
 def read_rows(
     member: Member, schema: Any, batch_rows: int, start: int = 0, stop: int = sys.maxsize
 ) -> Iterator[Any]:
-    """Yield the rows from ``start`` up to before ``stop``, in batches of at most ``batch_rows``."""
+    """Yield the rows from ``start`` to ``stop - 1``, in batches of at most ``batch_rows``."""
     with locations.reading(member.place.shown, PARQUET), _opened(member) as file:
         ends = [0, *accumulate(_group_rows(file.metadata))]
         groups = [i for i, (a, b) in enumerate(pairwise(ends)) if b > start and a < stop]
@@ -186,7 +186,7 @@ def _chosen_schema(schema: Any, options: blocks.Options, shown: str) -> Any:
 
 def _opened(member: Member) -> Any:
     place = member.place
-    # On a disk, single pages are read as they are needed. Over a network each read is expensive.
+    # On a disk, each page is read when it is needed. Over a network, each read is expensive.
     by_page = {"pre_buffer": False, "buffer_size": 1 << 16} if place.is_local else {}
     return parquet.ParquetFile(place.path, filesystem=place.filesystem, **by_page)
 
@@ -196,7 +196,7 @@ def _group_rows(data: Any) -> tuple[int, ...]:
 
 
 def _local_names(folder: str) -> list[str]:
-    """Return the names of files that are not hidden; a folder is read once, despite links."""
+    """Return the names of files that are not hidden; a linked folder is read only once."""
     names = []
     seen = {os.path.realpath(folder)}
     for parent, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
@@ -242,7 +242,7 @@ def _keys(name: PurePosixPath) -> dict[str, str | None]:
 def _read_values(
     keys: list[dict[str, str | None]], types: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the values in folder names as numbers, booleans or text, as declared or guessed."""
+    """Return the values in folder names, with the declared or else the inferred types."""
     result: list[dict[str, Any]] = [{} for _ in keys]
     for name in dict.fromkeys(name for own in keys for name in own):
         places = [place for place, own in enumerate(keys) if name in own]

@@ -1,4 +1,4 @@
-"""Say what to read of a table, and give its columns their types despite a few bad cells."""
+"""Options for reading tables, and conversion of columns to types despite a few bad cells."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,18 +14,18 @@ from boreod.tables.number_formats import CODE, NumberFormat, parse
 from boreod.text import listed, renamed_hint, shorten, suggest
 from boreod.validation import LARGEST
 
-# Rows of a block, in formats that are read row by row.
+# The number of rows in a block, in formats that are read row by row.
 BLOCK_ROWS = 10_000
-# If rows are left out, the metadata of a batch hold the numbers of its rows under this name.
+# If rows are left out, the metadata of a batch holds the numbers of its rows under this key.
 ROWS = b"boreod.rows"
-# Large numbers have a large exponent or many digits.
+# A cell may hold a large number if it has a large exponent or many digits.
 LARGE = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"
 # A pyarrow schema, and the record batches to come.
 Typed = tuple[Any, Iterator[Any]]
 # Rows as Python columns or as a record batch, and the place of each of these rows.
 Values = tuple[dict[str, list[Any]], cells.Where]
 Block = tuple[Any, cells.Where]
-# A column, its bad cells, and what it holds.
+# A column, its bad cells, and its kind.
 Converted = tuple[Any, NDArray, cells.Kind]
 
 
@@ -37,42 +37,46 @@ class ReadOptions:
     ----------
     format
         ``csv``, ``tsv``, ``jsonl`` (also an array of objects), ``parquet``, ``arrow``, ``xlsx``,
-        ``sqlite`` or ``duckdb``; None to take it from the name.
+        ``sqlite`` or ``duckdb``. If None, the name of the file decides.
     separator
-        One character between the cells of a line; None to detect it.
+        One character between the cells of a line. If None, it is detected.
     header
-        Whether separated text or a sheet has a line of column names, or the number of that line.
-        None takes the first line, or the first below titles with fewer cells, and refuses a line
-        of numbers only. False names the columns c0, c1 and so on.
+        Where separated text or a sheet has its column names. A number is the number of their line.
+        If True, they are in the first line. If False, there are none, and the columns are called
+        c0, c1 and so on. If None, they are in the first line, or below titles with fewer cells, and
+        a first line of only numbers is refused.
     encoding
-        Encoding of text; None for UTF-8.
+        Encoding of text. If None, it is UTF-8, or UTF-16 with a byte order mark.
     decimal
-        Decimal point of numbers that are text, ``.`` or ``,``; None to detect it. If the cells
-        leave it open, as in 1,234, the column stays text.
+        Decimal point of numbers in text, ``.`` or ``,``. If None, the cells decide. If they do not
+        decide, as in 1,234, the column stays text.
     types
-        Types of columns in text formats, if their first rows should not decide: ``number``,
-        ``boolean``, ``text``, or a rule for how numbers or dates are written. Names that the table
-        does not have are ignored.
+        Types of columns in text formats: ``number``, ``boolean``, ``text``, or a rule for how
+        numbers or dates are written. The first rows decide the types of all other columns. Names
+        that the table does not have are ignored.
     columns
-        Names of the columns to read, in this order; None for all.
+        Names of the columns to read, in this order. If None, all columns are read.
     since
-        Columns of ids, such as ``card`` or ``card:time``. Each adds a column: the time since
-        the last row of the same id, in hours for dates. The table must be sorted by time.
+        Columns of ids, such as ``card`` or ``card:time``. Each of them adds a column: the time
+        since the last row of the same id, in hours for dates. The table must be sorted by time.
     drop
-        Names of columns to leave out. They may hold anything, and several may have the same name.
+        Names of columns to leave out. These columns may hold values of any type, and several of
+        them may have the same name.
     bad_cells
-        What to do if cells in a column of numbers hold no number: ``missing``, ``error``, or
-        ``drop`` to leave their rows out. A warning at the end says how many there were and where.
+        What to do with cells that hold no number in a column of numbers: ``missing`` treats them as
+        missing, ``error`` raises an error, and ``drop`` leaves out their rows. A warning at the end
+        gives the number of bad cells and the places of the first ones.
     computed
-        Columns to compute with; None for all. Numbers beyond 1e150 are bad cells there, because
-        their squares may be infinite.
+        Columns that the caller computes with. If None, these are all columns. In these columns,
+        numbers beyond 1e150 are bad cells, because their squares may be infinite.
     query
-        For databases SQL or the name of a table, for workbooks the name of a sheet; None if there
-        is only one.
+        For a database, SQL or the name of a table. For a workbook, the name of a sheet. It may be
+        None if there is only one table or sheet.
     labels
-        A second file of labels, and which words are labels; None for the column alone.
+        A second file of labels, and the words that are labels. If None, only the column of labels
+        is used.
     batch_rows
-        Rows of a batch; the last may have fewer.
+        Number of rows in a batch. The last batch may have fewer.
     """
 
     format: str | None = None
@@ -107,7 +111,7 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class Options(ReadOptions):
-    """Options for the reader of a single format, and what it finds."""
+    """Options for the reader of a single format, and what the reader finds."""
 
     types: Mapping[str, str | cells.Rule] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
@@ -115,14 +119,14 @@ class Options(ReadOptions):
     computed: tuple[str, ...] | None = ()
     # Columns that may be missing.
     optional: tuple[str, ...] = ()
-    # Columns to drop that were found in some file.
+    # Columns to drop that at least one file has.
     met: set[str] = field(default_factory=set)
     found: cells.BadCells = field(default_factory=cells.BadCells)
 
     def chosen(self, known: list[str], shown: str) -> list[int]:
-        """Return the places of the columns to read; other columns may have any names.
+        """Return the places of the columns to read.
 
-        Refuse names of columns that the table lacks, and columns to read with the same name.
+        Refuse names that the table does not have, and columns to read that have the same name.
         """
         wanted = None if self.columns is None else as_names(self.columns, known)
         if wanted is not None:
@@ -144,7 +148,7 @@ class Options(ReadOptions):
 def check_columns(
     columns: Iterable[str] | None, known: list[str], shown: str, trained: Container[str] = ()
 ) -> None:
-    """Refuse columns that a table lacks; one error names all columns that a model needs."""
+    """Raise if a table lacks columns; one error names all missing columns of a model."""
     missing = [name for name in columns or () if name not in known]
     gone = [name for name in missing if name in trained]
     if gone:
@@ -160,7 +164,7 @@ def check_columns(
 
 
 def rows_after(before: int) -> cells.Where:
-    """Return a function that names a row of a block, given how many rows came before the block."""
+    """Return a function that names the rows of a block, given the number of earlier rows."""
     return lambda row: f"Row {before + row + 1}"
 
 
@@ -176,7 +180,7 @@ def from_values(blocks: Iterator[Values], options: Options) -> Typed:
         elif came_as == {bool}:
             kinds[name] = cells.Kind("boolean")
         else:
-            # Long numbers are codes.
+            # Numbers with many digits are codes.
             kinds[name] = cells.find_kind(column, options.decimal if str in came_as else None)
             if str in came_as <= {str, bool}:
                 rule = NumberFormat() if kinds[name] == ("number", None) else kinds[name].rule
@@ -196,7 +200,7 @@ def _to_text(values: dict[str, list[Any]]) -> Any:
 
 
 def typed(blocks: Iterable[Block], kinds: dict[str, cells.Kind], options: Options) -> Typed:
-    """Return a table from blocks of text, given what its columns hold."""
+    """Return a table from blocks of text, given the kinds of its columns."""
     schema = pa.schema([(name, cells.TYPES[kind.type]) for name, kind in kinds.items()])
 
     def convert(name: str, column: Any) -> Converted:
@@ -211,7 +215,7 @@ def typed(blocks: Iterable[Block], kinds: dict[str, cells.Kind], options: Option
 
 
 def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
-    """Return a table with typed columns, without its bad cells.
+    """Return a table of typed columns without its bad cells.
 
     Bad cells hold text that does not follow the rule of its column, or infinite numbers.
     """
@@ -251,7 +255,7 @@ def find_rules(batch: Any, options: Options) -> dict[str, cells.Rule]:
 
 
 def row_numbers(batch: Any, first_row: int) -> NDArray:
-    """Return the numbers of a batch's rows in its table; some may have been left out."""
+    """Return the row numbers of a batch in its table; rows may have been left out between them."""
     numbers = (batch.schema.metadata or {}).get(ROWS)
     if numbers is None:
         return np.arange(first_row, first_row + batch.num_rows)
@@ -263,7 +267,7 @@ def _checked(
 ) -> Typed:
     """Return a table with nulls for bad cells, or without their rows if the policy is to drop them.
 
-    Numbers that are too large are bad cells in columns to compute with.
+    In columns that the caller computes with, numbers that are too large are bad cells.
     """
     found = options.found
 
@@ -289,7 +293,7 @@ def _checked(
 
 
 def _find_large(column: Any, rule: cells.Rule | None) -> NDArray:
-    """Return which numbers of a column are finite, and too large to compute with."""
+    """Return which cells of a column hold finite numbers that are too large to compute with."""
     if pa.types.is_floating(column.type):
         values = column.to_numpy(zero_copy_only=False)
     elif isinstance(rule, NumberFormat) and pc.any(pc.match_substring_regex(column, LARGE)).as_py():

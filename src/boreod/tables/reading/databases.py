@@ -60,7 +60,7 @@ def open_duckdb(path: str, options: blocks.Options, stack: ExitStack) -> blocks.
     """Open a table or query of a DuckDB database."""
     duckdb = _library(path, "duckdb", "DuckDB", "duckdb")
     with _asking(path, "a DuckDB database", duckdb.Error):
-        # DuckDB keeps pages that it has read in memory, up to the limit.
+        # DuckDB keeps the pages that it has read in memory, up to this limit.
         safe = {"enable_external_access": "false", "memory_limit": "256MB"}
         connection = duckdb.connect(path, read_only=True, config=safe)
         stack.callback(connection.close)
@@ -87,7 +87,7 @@ def open_duckdb(path: str, options: blocks.Options, stack: ExitStack) -> blocks.
 def open_workbook(path: str, options: blocks.Options) -> blocks.Typed:
     """Open a sheet of an Excel workbook; its first row has the column names."""
     fastexcel = _library(path, "fastexcel", "fastexcel", "excel")
-    # The library would warn of empty columns.
+    # Without this, fastexcel would warn of empty columns.
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
     with _asking(path, "an Excel workbook", fastexcel.FastExcelError):
         book = fastexcel.read_excel(path)
@@ -102,7 +102,7 @@ def open_workbook(path: str, options: blocks.Options) -> blocks.Typed:
         names = [cell.strip() for cell in head[place]] if place >= 0 else [""] * first.width
         known = [name or f"c{i}" for i, name in enumerate(names)]
         places = options.chosen(known, path)
-        # Types come from all rows, otherwise values of later rows may be lost.
+        # All rows decide the types. Otherwise values of later rows may be lost.
         whole = book.load_sheet(
             sheet, header_row=None, skip_rows=place + 1, schema_sample_rows=None
         ).to_arrow()
@@ -125,7 +125,7 @@ def _library(path: str, module: str, name: str, extra: str) -> Any:
 
 
 def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
-    """Return a sheet without empty rows and repeated names, which would make all columns text."""
+    """Return a sheet without empty rows, and without repeated names, which turn columns to text."""
     empty = separated.NoRows(names)
     rows = empty.find(sheet, lambda row: f"Line {place + row + 2}")
     if rows is None:

@@ -14,14 +14,14 @@ from boreod.tables.reading.locations import TextSource
 from boreod.text import shorten
 
 BLOCK_CHARACTERS = 1 << 18
-# One object may have about this many letters.
+# One object may have about this many characters.
 MAX_OBJECT = 4 << 20
-# Where an object is, and what it holds.
+# The place of an object in the file, and its content.
 Record = tuple[str, dict[str, Any]]
 
 
 class Number(str):
-    """A number as it is written. Its type tells it from a word with the same letters."""
+    """A number as it is written. The class distinguishes it from text with the same digits."""
 
     __slots__ = ()
 
@@ -29,8 +29,8 @@ class Number(str):
 def open_json_lines(source: TextSource, options: Options) -> Typed:
     """Open JSON lines, or an array of objects.
 
-    If an object lacks a key, its value is missing. Keys that come up only after the first block
-    are refused, unless the columns to read are given.
+    If an object lacks a key, its value is missing. A key that first occurs after the first block is
+    refused, unless the columns to read are given.
     """
     dropped = frozenset(name.strip() for names in options.drop for name in names.split(","))
     distinct = partial(_distinct, dropped=dropped | frozenset(options.drop))

@@ -1,4 +1,4 @@
-"""Find tables on a disk or at an address, tell their formats, and read their bytes.
+"""Find tables on a disk or at an address, determine their formats, and read their bytes.
 
 Text is unpacked and converted to UTF-8, whatever its encoding.
 """
@@ -38,7 +38,7 @@ TEXT_FORMATS = ("csv", "tsv", "jsonl")
 FORMATS = (*TEXT_FORMATS, "parquet", "arrow")
 READ_ONLY_FORMATS = ("xlsx", "sqlite", "duckdb")
 STANDARD = "-"
-# It separates the names of several files where one name is expected.
+# This character joins the names of several files into one name.
 BETWEEN = "\n"
 CHUNK = 1 << 20
 # Seconds to wait for a thread that reads ahead.
@@ -56,7 +56,7 @@ OTHER_FORMATS = {
 
 @dataclass(frozen=True)
 class Place:
-    """A file or folder in a file system; it survives pickling, so that workers can open it."""
+    """A file or folder in a file system. Places can be pickled, so that workers can open them."""
 
     # A file system of pyarrow.
     filesystem: Any
@@ -67,12 +67,12 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on a disk of this machine."""
+        """Whether the file or folder is on a disk of this machine."""
         return isinstance(self.filesystem, fs.LocalFileSystem)
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder; raise if it is not there."""
+        """Whether this is a folder; raise if it does not exist."""
         with reading(self.shown):
             kind = self.filesystem.get_file_info(self.path).type
             if kind == fs.FileType.NotFound:
@@ -81,7 +81,7 @@ class Place:
 
 
 def find_place(path: str) -> Place:
-    """Return where a file or folder is; addresses are those that pyarrow knows."""
+    """Return the place of a file or folder; pyarrow decides which addresses are known."""
     if not is_address(path):
         return Place(fs.LocalFileSystem(), os.path.abspath(path), path)
     shown = show_place(path)
@@ -132,7 +132,7 @@ def several(paths: Iterable[str | os.PathLike[str]]) -> str:
 
 
 def expand(path: str) -> list[str]:
-    """Return the files that a name stands for: several, or those that a pattern matches."""
+    """Return the files that a name stands for; it may join several names, and hold patterns."""
     found: list[str] = []
     for name in path.split(BETWEEN):
         is_pattern = not is_address(name) and not os.path.exists(name) and glob.has_magic(name)
@@ -157,7 +157,7 @@ def can_read_again(path: str) -> bool:
 
 
 def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str | None:
-    """Return the format that is asked for, or else that of the name; None if neither."""
+    """Return the requested format, or else the format that the name shows; None if neither."""
     formats = (*FORMATS, *READ_ONLY_FORMATS) if to_read else FORMATS
     if asked is not None:
         if asked not in formats:
@@ -173,7 +173,7 @@ def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str |
 
 
 def is_gzipped(path: str) -> bool:
-    """Return whether a name asks for gzip."""
+    """Return whether a name has the suffix of gzip."""
     return path.lower().endswith(".gz")
 
 
@@ -207,8 +207,8 @@ def reading(shown: str, kind: str | None = None, address: str = "") -> Iterator[
 class TextSource(io.RawIOBase):
     """Read a text file or standard input (``-``) once, from its beginning to its end, as UTF-8.
 
-    If no encoding is given, it must be UTF-8, or UTF-16 with a byte order mark. The stack closes
-    the file.
+    If no encoding is given, the text must be UTF-8, or UTF-16 with a byte order mark. The stack
+    closes the file.
     """
 
     def __init__(self, path: str, encoding: str | None, stack: ExitStack) -> None:
@@ -252,11 +252,11 @@ class TextSource(io.RawIOBase):
         self._waiting = self._waiting[size:]
 
     def readable(self) -> bool:
-        """Say that this can be read."""
+        """Return True: the source can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Put the next bytes into a buffer, and return their number."""
+        """Copy the next bytes to a buffer, and return their number."""
         self._was_read = True
         with self._reading:
             data = b"" if self.closed else self.head(len(buffer))
@@ -269,9 +269,9 @@ class TextSource(io.RawIOBase):
     def close(self) -> None:
         """Close the file; standard input stays open.
 
-        A thread of pyarrow may read ahead. This method waits until the thread has found the end,
-        because a thread that reads while the interpreter ends would crash the process. It does not
-        wait longer than MAX_WAIT, because the thread may be waiting for a pipe.
+        A thread of pyarrow may read ahead. If it reads while the interpreter ends, the process
+        crashes. So this method waits until the thread has reached the end of the file, but not
+        longer than MAX_WAIT, because the thread may be waiting for a pipe.
         """
         waited = self._reading.acquire(timeout=MAX_WAIT)
         try:
@@ -285,7 +285,7 @@ class TextSource(io.RawIOBase):
             self._end_was_seen.wait(MAX_WAIT)
 
     def _next(self) -> bytes:
-        """Return the next chunk as UTF-8; it is empty at the end or within a letter."""
+        """Return the next chunk as UTF-8; it is empty at the end, or before a whole character."""
         with _unpacking(self.shown):
             data = bytes(self._stream.read(CHUNK))
         self._ended = not data

@@ -1,8 +1,8 @@
 """Read separated text (CSV, TSV): find its layout, and let pyarrow parse its rows in blocks.
 
 Exports may begin with titles, end with remarks, and repeat the column names where several files
-were joined. Such lines are left out with a note, in sheets as well. If it is not certain which line
-has the names, an error asks the user.
+were joined. Such lines are left out with a note, also in sheets. If it is not clear which line has
+the column names, an error asks the user.
 """
 
 import csv
@@ -26,9 +26,9 @@ from boreod.tables.reading.locations import STANDARD, TextSource, unpacked
 from boreod.text import count_of, listed, shorten
 
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-# The column names must be among the first lines, at most this many.
+# The column names must be in the first lines. This is the number of lines that are searched.
 HEAD_LINES = 50
-# A table must have fewer lines of remarks below it than this.
+# Below a table, fewer lines than this may be remarks.
 MAX_REMARKS = 20
 # A note shows the places of at most this many lines.
 MAX_SHOWN_LINES = 3
@@ -97,14 +97,18 @@ def find_separator(text: str) -> str:
 
 
 def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
-    """Return how well a separator fits: equal lines or not, minus the titles, and the cells."""
+    """Return how well a separator fits, as a tuple that can be compared.
+
+    It holds whether all lines below titles have the same number of cells, the negative number of
+    titles, and the number of cells.
+    """
     records = _records(io.StringIO(text, newline=""), separator)
     try:
         widths = [len(record) for record, _, _ in islice(records, HEAD_LINES + 1)]
     except csv.Error:
         return False, 0, 1
     if len(widths) > 1 and not text.endswith("\n"):
-        # The last line may be cut.
+        # The last line may be cut off.
         widths.pop()
     usual = max(widths, key=widths.count, default=1)
     if usual == 1:
@@ -116,7 +120,7 @@ def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
 
 def _find_layout(head: bytes, shown: str, given: str | None, header: int | None) -> Layout:
     """Find the layout of a file from its beginning."""
-    # The last letter may be cut.
+    # The last character may be cut off.
     text = head.decode("utf-8", errors="ignore")
     if not text.strip():
         raise TableError(f"{shown} is empty. A table needs column names and rows.")
@@ -155,7 +159,7 @@ def _find_layout(head: bytes, shown: str, given: str | None, header: int | None)
 
 
 def _records(text: TextIO, separator: str) -> Iterator[Record]:
-    """Yield the records of text, without empty and drawn lines."""
+    """Yield the records of text; skip empty lines and drawn lines such as ``-----``."""
     reader = csv.reader(text, delimiter=separator)
     before = 0
     for record in reader:
@@ -217,7 +221,7 @@ def _open(source: TextSource, layout: Layout, ragged: list[Any]) -> Any:
         return []
 
     def keep(row: Any) -> str:
-        """Remember a row of another length; skip a single sentence, which may be a remark."""
+        """Remember a row of another length; skip a row of one sentence, which may be a remark."""
         nonlocal drawn
         if RULE.fullmatch(row.text.strip()):
             drawn += 1
@@ -228,7 +232,7 @@ def _open(source: TextSource, layout: Layout, ragged: list[Any]) -> Any:
 
     return arrow_csv.open_csv(
         source,
-        # With one thread, rows have numbers, and memory does not grow by reading ahead.
+        # With only one thread, pyarrow numbers the rows, and reading ahead does not take memory.
         arrow_csv.ReadOptions(use_threads=False, block_size=MAX_ROW, column_names=names),
         arrow_csv.ParseOptions(
             delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=keep
@@ -259,7 +263,7 @@ def _explain(error: str, source: TextSource, ragged: list[Any], where: Where) ->
 
 
 def _place(source: TextSource, layout: Layout, row: int) -> str:
-    """Say where a row is: its line, if the file can be read again to find it."""
+    """Return the place of a row: its line if the file can be read again, else its number."""
     # A pipe cannot be read again.
     if source.path == STANDARD or not os.path.isfile(source.path):
         return f"Row {row + 1}"
@@ -272,7 +276,7 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
         try:
             _, first, _ = next(islice(_records(lines, layout.separator), row, None))
         except (csv.Error, StopIteration):
-            # This reader limits the length of a cell. The reader of the table does not.
+            # The csv module limits the length of a cell, but pyarrow does not.
             return f"Row {row + 1}"
     return f"Line {layout.lines + first}"
 
@@ -280,11 +284,12 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
 def find_header(
     records: Sequence[list[str]], lines: Sequence[int], header: int | None, shown: str
 ) -> int:
-    """Return which of the first records has the column names, -1 if ``header`` is False.
+    """Return the index of the record with the column names, -1 if ``header`` is False.
 
-    This is the first record, unless it is a title: it fills at most half as many cells as the
-    longest record, and not the last cell. Then the names are in the first longer record, which must
-    hold nothing but distinct words. ``lines`` are the lines in which the records begin.
+    It is the first record unless this is a title. A title fills at most half as many cells as the
+    longest record, and does not fill the last cell. Below a title, the names are in the first
+    longer record, which must hold only distinct words. ``lines`` are the lines on which the records
+    begin.
     """
     if header is False:
         return -1
@@ -331,7 +336,7 @@ def _is_word(cell: str) -> bool:
 class NoRows:
     """Find rows that repeat the column names or hold nothing, and remember where they are.
 
-    ``names`` are the cells of the line of column names; a column without a name has an empty one.
+    ``names`` are the cells of the line with the column names, which may be empty.
     """
 
     def __init__(self, names: list[str]) -> None:
@@ -341,7 +346,7 @@ class NoRows:
         self._places: dict[str, list[str]] = {REPEATED: [], EMPTY: []}
 
     def find(self, table: Any, where: Where) -> NDArray | None:
-        """Return the places of the real rows of a table, or None if all rows are real.
+        """Return the indices of the real rows of a table, or None if all rows are real.
 
         The table must have all columns of the file.
         """
@@ -385,7 +390,7 @@ def _find_empty(table: Any) -> NDArray:
 
 
 def other_lines(records: Sequence[list[str]], where: str) -> list[str]:
-    """Return a note about lines above or below a table, if there are any."""
+    """Return a list with a note about lines above or below a table, or an empty list."""
     cells = [next((cell.strip() for cell in record if cell.strip()), "") for record in records]
     shown = [shorten(cell) for cell in cells if cell]
     return [f"{_left_out(len(shown), where)}: {_first_of(shown, len(shown))}."] if shown else []

@@ -1,8 +1,8 @@
 """The application, and what all commands share: errors, exit codes, printing.
 
-Exit code 0 means success. 1 is a failure, which one sentence on standard error explains, 2 a wrong
-command, and 3 a difference that `boreod check` found. A stopped command exits like other programs:
-with 130 after Ctrl-C, 143 after a request to terminate, and 141 if nobody reads the output.
+Exit code 0 means success, 1 a failure, 2 a wrong command, and 3 a difference that `boreod check`
+found. One sentence on standard error explains a failure. A stopped command exits with the usual
+codes: 130 after Ctrl-C, 143 after SIGTERM, and 141 if the program that reads the output has ended.
 """
 
 import errno
@@ -30,20 +30,20 @@ from boreod.text import count_of
 MAX_NOTES = 20
 # At least this many adjacent lines are printed as one line if only their names differ.
 MIN_FOLDED = 4
-# Not all systems have SIGPIPE, whose number is 13.
+# SIGPIPE has the number 13. It is not taken from `signal`, because not all systems have it.
 BROKEN_PIPE = 128 + 13
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 def main() -> None:
-    """Run the command line. Characters that the terminal does not have are replaced."""
-    # A service that is stopped leaves as little behind as a user who presses Ctrl-C.
+    """Run the command line. Characters that the terminal cannot show are replaced."""
+    # SIGTERM, which stops a service, is handled like Ctrl-C, so that temporary files are removed.
     signal.signal(signal.SIGTERM, _Stop.interrupt)
-    # A process in the background ignores Ctrl-C. This handler does not change that.
+    # If a process in the background ignores Ctrl-C, it must go on doing so.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _Stop.interrupt)
-    # Writing to a closed output must fail, as on a full disk.
+    # Writing to a closed standard output must fail, like writing to a full disk.
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -69,8 +69,9 @@ def main() -> None:
         # A program without a terminal may have no streams.
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    # A thread of pyarrow may still be reading ahead from a pipe. Nothing can stop it. If it
+    # A thread of pyarrow may still be reading ahead from a pipe, and nothing can stop it. If it
     # returns while the interpreter ends, Python aborts. This happened in 10 % of runs after Ctrl-C.
+    # So the process ends without the usual cleanup.
     os._exit(code if isinstance(code, int) else 1)
 
 
@@ -126,8 +127,9 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
             _Stop.announce()
             raise typer.Exit(130) from None
         except (BrokenPipeError, SystemExit):
-            # Nobody reads the output any more; rich raises SystemExit then. Nothing more may be
-            # written at the end. Standard output may have no file descriptor.
+            # The program that reads the output has ended; in this case, rich raises SystemExit.
+            # Python must not write to standard output when it ends, so the output is redirected.
+            # Standard output may have no file descriptor.
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
@@ -154,13 +156,13 @@ def _warnings_as_notes(quiet: bool) -> Iterator[None]:
 
 
 def _print_error(error: Exception) -> int:
-    """Print what went wrong, and return the code of failures."""
+    """Print an error, and return the exit code of failures."""
     typer.echo(f"Error: {_one_line(_sentence(error))}", err=True)
     return 1
 
 
 def _sentence(error: Exception) -> str:
-    """Return what an error says, without its class."""
+    """Return the message of an error, without its class."""
     if isinstance(error, MemoryError):
         return "There is not enough memory for this. Close other programs, or use fewer rows."
     if isinstance(error, OSError) and error.errno == errno.EBADF:
@@ -232,7 +234,7 @@ def print_notes(remarks: Iterable[str]) -> None:
 
 
 def fold_lines(lines: list[list[str]]) -> list[list[str]]:
-    """Return lines of a table; adjacent lines that differ only in their names become one.
+    """Return lines of a table; many adjacent lines that differ only in their names become one.
 
     Examples
     --------
@@ -251,7 +253,7 @@ def fold_lines(lines: list[list[str]]) -> list[list[str]]:
 
 
 def print_table(header: list[str], lines: list[list[str]], *, err: bool = False) -> None:
-    """Print aligned columns; cells wrap where the screen ends."""
+    """Print aligned columns; cells wrap at the width of the screen."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -262,7 +264,7 @@ def print_table(header: list[str], lines: list[list[str]], *, err: bool = False)
     for line in lines:
         table.add_row(*(Text(text) for text in line))
     stream = sys.stderr if err else sys.stdout
-    # A stream that was closed is None.
+    # A closed stream is None.
     if stream is not None:
         width = None if stream.isatty() else 160
         Console(width=width, highlight=False, stderr=err).print(table)

@@ -1,4 +1,4 @@
-"""``boreod check``, ``boreod compare`` and ``boreod report``: judging tables and models."""
+"""``boreod check``, ``boreod compare`` and ``boreod report``, which judge tables and models."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +11,7 @@ from boreod.text import count_of
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
 
-# The exit code of `boreod check` if there is a difference.
+# The exit code of `boreod check` if it finds a difference.
 FOUND = 3
 # The fields of `boreod.tool.Limits`, in the same order.
 LIMITS: options.OptionTable = {
@@ -64,10 +64,10 @@ def check(
 ) -> None:
     """Check whether a new table is like the training table, and print every difference.
 
-    It looks for columns that are gone, renamed or new, and compares missing values, words, ranges,
-    units, distributions, alerts and novel rows. `boreod score` notes the same. A difference counts
-    if it is above its limit and above chance. The exit code is 0 if there is none, 3 if there is
-    one, and 1 if the table cannot be read.
+    The command looks for columns that are gone, renamed or new, and compares missing values, words,
+    ranges, units, distributions, alerts and novel rows. A difference counts if it is above its
+    limit and larger than chance explains. The exit code is 0 if no difference counts, 3 if one
+    does, and 1 if the table cannot be read. `boreod score` prints the same differences as notes.
 
     Example: boreod check fraud.boreod new.csv
     """
@@ -105,16 +105,17 @@ def compare(
     new: Annotated[Path, Argument(help="Another model file.", metavar="NEW")],
     table: options.Table,
     label: Annotated[
-        str | None, Option(help="Column of labels; by default that of the new model's fit.")
+        str | None, Option(help="Column of labels; by default the new model's column of labels.")
     ] = None,
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     alerts: Annotated[
-        int | None, Option(min=1, help="Alerts of each model; by default all above its threshold.")
+        int | None,
+        Option(min=1, help="Number of alerts of each model; by default, thresholds decide."),
     ] = None,
     changes: Annotated[
-        int, Option(min=0, help="Number of rows to list whose decision differs.")
+        int, Option(min=0, help="Number of rows to list whose decisions differ.")
     ] = 20,
     seed: options.Seed = 0,
     no_novelty: options.NoNovelty = False,
@@ -169,7 +170,7 @@ def _labels_option(
 
 
 def _print_comparison(found: Any, models: list[str], ids: tuple[str, ...]) -> None:
-    """Print measures, alerts, and rows with another decision."""
+    """Print measures, alerts, and the rows whose decisions differ."""
     typer.echo(
         f"{count_of(found.rows, 'row')}; {count_of(found.outliers, 'outlier')} and "
         f"{count_of(found.inliers, 'inlier')} judge the models"
@@ -209,7 +210,7 @@ def report(
         Path, Option("--output", "-o", help="The page to write, one HTML file.")
     ] = Path("report.html"),
     label: Annotated[
-        str | None, Option(help="Column of labels; by default that of the fit.")
+        str | None, Option(help="Column of labels; by default the model's column of labels.")
     ] = None,
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
@@ -225,7 +226,7 @@ def report(
 ) -> None:
     """Write one HTML file about a model: verdict, quality, alerts, suspects, columns, prices.
 
-    Give the table that the model was fitted to: its rows are judged out of bag. Other labelled rows
+    Pass the table that the model was fitted to: its rows are judged out of bag. Other labelled rows
     are judged by the model's predictions, and the page says so.
 
     Example: boreod report fraud.boreod payments.csv -o report.html

@@ -13,7 +13,7 @@ from boreod.text import count_of, show_bytes
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, print_notes, print_table
 
-# The largest number of lines of a table on a screen.
+# The largest number of lines of a printed table.
 MAX_LINES = 40
 # With at most this many columns, each column has its own line.
 FEW_COLUMNS = 20
@@ -26,8 +26,8 @@ def fit(
     label: Annotated[
         str | None,
         Option(
-            help="Column of labels; empty cells are unlabelled. Without it rows are ranked by a "
-            "consensus of scores."
+            help="Column of labels; empty cells are unlabelled. Without labels, rows are ranked by "
+            "a consensus of scores."
         ),
     ] = None,
     output: Annotated[
@@ -47,8 +47,8 @@ def fit(
     budget: Annotated[
         str | None,
         Option(
-            help="Largest cost of scoring one row: a time such as 200us, or units of --costs such "
-            "as 300; unlimited by default."
+            help="Largest cost of scoring one row: a time such as 200us, or a number of units of "
+            "--costs such as 300; unlimited by default."
         ),
     ] = None,
     batch: options.Batch = None,
@@ -67,9 +67,9 @@ def fit(
     threshold: Annotated[
         str | None,
         Option(
-            help="Threshold of alerts: a probability, fpr:0.01, precision:0.8, or alerts:20 (in a "
-            "table like this one, or a day with --rows-per-day). By default 0.5, and without "
-            "labels one alert in a hundred rows."
+            help="Threshold of alerts: a probability, fpr:0.01, precision:0.8, or alerts:20 (20 "
+            "alerts in a table like this one, or per day with --rows-per-day). The default is 0.5, "
+            "or, without labels, one alert in a hundred rows."
         ),
     ] = None,
     rows_per_day: Annotated[
@@ -77,12 +77,12 @@ def fit(
     ] = None,
     prior: Annotated[
         float | None,
-        Option(help="Share of outliers in future tables; by default that of the labels."),
+        Option(help="Share of outliers in future tables; by default the share in the labels."),
     ] = None,
     reference_size: Annotated[
         int | None,
         Option(
-            min=2, help="Number of rows to learn from: all outliers and a sample of the others."
+            min=2, help="Number of rows to learn from: all outliers and a sample of other rows."
         ),
     ] = None,
     neighbors: Annotated[str, Option(help="Neighbor search: auto, brute or tree.")] = "auto",
@@ -93,7 +93,7 @@ def fit(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn from a table with a few labelled outliers, or none yet, and write one model file.
+    """Learn from a table with a few labelled outliers, or without labels, and write a model file.
 
     Options that name columns may be repeated, or take several names separated by commas.
 
@@ -149,7 +149,7 @@ def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
 
 
 def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> None:
-    """Print what was done, and what to type next; ``labels`` is the option for a second table."""
+    """Print what the fit did, and the next commands; the report command gets ``labels``."""
     if not quiet:
         print_notes(facts["notes"])
         print_preparation(facts["preparation"])
@@ -240,7 +240,7 @@ def print_preparation(summary: list[dict[str, Any]], *, err: bool = False) -> No
 
 
 def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) -> None:
-    """Print a line for every column, or one for many equal columns, up to ``MAX_LINES`` lines."""
+    """Print a line for each column, or for many equal columns, up to ``MAX_LINES`` lines."""
     folded = fold_lines(lines) if len(lines) > FEW_COLUMNS else lines
     print_table(header, folded[:MAX_LINES], err=err)
     if len(folded) > MAX_LINES:
@@ -334,7 +334,7 @@ def print_limits(facts: dict[str, Any]) -> None:
 
 
 def _threshold_origin(facts: dict[str, Any]) -> str:
-    """Return where a threshold comes from, in parentheses; empty for a plain number."""
+    """Return the origin of a threshold in parentheses, or an empty text for a plain number."""
     rule = facts["threshold_rule"]
     if rule is None and not facts["training"]["outliers"]:
         return " (one alert in a hundred rows)"
@@ -354,7 +354,7 @@ def _budget_text(budget: float | str) -> str:
 
 @plain_errors
 def scorers(json: options.Json = False) -> None:
-    """List the outlier scores: name, smallest k, what they read, formula, publication.
+    """List the outlier scores: name, smallest k, what a score reads, formula, publication.
 
     Example: boreod scorers --json
     """

@@ -10,15 +10,15 @@ import typer
 from typer import Argument, Option
 
 if TYPE_CHECKING:
-    # `plain_errors` joins the names.
+    # At run time the names come as a list, which `plain_errors` joins.
     Table = str
 else:
     Table = Annotated[
         list[str],
         Argument(
-            help="CSV, JSON (also packed), Parquet, Arrow, Excel, SQLite or DuckDB; several files "
-            "of the same columns, a folder of Parquet or CSV, or an address (s3://...) of Parquet; "
-            "- for standard input.",
+            help="A file: CSV, JSON (also compressed), Parquet, Arrow, Excel, SQLite or DuckDB. Or "
+            "several files with the same columns, a folder of Parquet or CSV files, an address "
+            "(s3://...) of Parquet files, or - for standard input.",
             metavar="TABLE...",
         ),
     ]
@@ -26,16 +26,16 @@ ModelFile = Annotated[Path, Argument(help="Model file that `boreod fit` wrote.",
 Label = Annotated[str, Option(help="Column of labels; empty cells are unlabelled.")]
 OutlierLabel = Annotated[str | None, Option(help="Label of outliers; by default 1, true or yes.")]
 OtherOutlierLabel = Annotated[
-    str | None, Option(help="Label of outliers; by default that of the fit.")
+    str | None, Option(help="Label of outliers; by default the label in the fit.")
 ]
 InlierLabel = Annotated[
-    str | None, Option(help="Label of inliers; all other words are then unlabelled.")
+    str | None, Option(help="Label of inliers; rows with any other word are then unlabelled.")
 ]
 Labels = Annotated[
     str | None,
     Option(
-        help="Second table with ids (--id) and labels (--label). Its labels replace those of the "
-        "table; of several labels for an id the last one counts."
+        help="Second table with ids (--id) and labels (--label). Its labels replace the labels of "
+        "the table; if an id has several labels, the last one counts."
     ),
 ]
 Ids = Annotated[
@@ -46,20 +46,20 @@ Keep = Annotated[list[str] | None, Option(help="The only columns to learn from."
 Since = Annotated[
     list[str] | None,
     Option(
-        help="Learn also from the time since the last row of the same id, such as card or "
-        "card:time. The table must be sorted by time."
+        help="Column of ids, such as card or card:time. The model then also learns from the time "
+        "since the last row of the same id. The table must be sorted by time."
     ),
 ]
 Batch = Annotated[
     int | None,
     Option(
         min=1,
-        help="Number of rows scored at once, for budgets in time; 1 for single rows, by default "
-        "large batches.",
+        help="Number of rows that are scored at once, for budgets in time: 1 if rows come one by "
+        "one; by default large batches.",
     ),
 ]
 Threshold = Annotated[
-    str | None, Option(help="Threshold as in `boreod fit`; by default that of the model.")
+    str | None, Option(help="Threshold as in `boreod fit`; by default the model's threshold.")
 ]
 Seed = Annotated[int, Option(min=0, help="Random seed.")]
 Jobs = Annotated[int | None, Option(help="Number of threads; -1 for all cores.")]
@@ -67,15 +67,13 @@ Processes = Annotated[int, Option("--jobs", help="Number of processes; -1 for al
 DataFolder = Annotated[
     Path | None,
     Option(
-        help="Folder of .npz files; by default that of BOREOD_DATA, or else the cache and the "
-        "network."
+        help="Folder of .npz files; by default the folder in BOREOD_DATA, or else the cache and "
+        "the network."
     ),
 ]
 NoNovelty = Annotated[
     bool,
-    Option(
-        "--no-novelty", help="Decide by probability alone; leave out novelty and training ranges."
-    ),
+    Option("--no-novelty", help="Decide by probability alone; ignore novelty and training ranges."),
 ]
 Numbers = Annotated[
     bool, Option("--numbers", help="Show reasons as contributions to the log-odds, not in words.")
@@ -167,7 +165,7 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def split_names(given: str | list[str] | None) -> list[str] | None:
-    """Return the names that an option was given, separated by commas or by repeating the option.
+    """Return the names given to an option, which may be repeated or take names with commas.
 
     Examples
     --------

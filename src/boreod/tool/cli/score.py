@@ -1,4 +1,4 @@
-"""``boreod score``, ``boreod explain`` and ``boreod compile``: using a model."""
+"""``boreod score``, ``boreod explain`` and ``boreod compile``, which use a model."""
 
 import os
 import time
@@ -43,7 +43,7 @@ def score(
     ] = None,
     ids: Annotated[
         list[str] | None,
-        Option("--id", help="Columns to copy to the output; by default those of the fit."),
+        Option("--id", help="Columns to copy to the output; by default the ids of the fit."),
     ] = None,
     no_ids: Annotated[bool, Option("--no-ids", help="Write row numbers in place of ids.")] = False,
     all_columns: Annotated[
@@ -68,13 +68,14 @@ def score(
 ) -> None:
     """Give every row of a table of any size a probability, a rank and a decision.
 
-    The output has the id columns, or else row numbers; `probability`, `rank` (1 is the most
-    suspicious row, novel rows come first), `outlier` (above the threshold, or novel), `novelty`
-    (share of the training rows that are less isolated), `outside` (columns outside the range of
-    the training rows), and `reason_1` and so on, the strongest reason first. With --alerts 20
-    exactly twenty rows of this table are alerts, novel rows first; of equal rows the first ones
-    are taken. Differences that `boreod check` would find are noted. A folder of Parquet files can
-    be scored into a folder with the same files: -o scores/
+    The output has the id columns, or else row numbers; `probability`; `rank` (1 is the most
+    suspicious row; novel rows come first); `outlier` (above the threshold, or novel); `novelty`
+    (the share of training rows that are less isolated than the row); `outside` (columns outside
+    the range of the training rows); and `reason_1` and so on, the strongest reason first. With
+    --alerts 20, exactly twenty rows of this table are alerts. Novel rows are chosen first, and of
+    rows with the same score, the first in the table. Notes name the differences that `boreod check`
+    would find. The scores of a folder of Parquet files can be a folder with the same file names:
+    -o scores/
 
     Example: boreod score fraud.boreod new.csv -o scored.csv --reasons 3
     """
@@ -121,7 +122,7 @@ def _check_engine(
 
 
 def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
-    # In this case the table itself goes to standard output.
+    # If the output is "-", the table goes to standard output, and messages to standard error.
     to_screen = output == "-"
     if json:
         print_json({**asdict(found), "output": output, "seconds": seconds}, err=to_screen)
@@ -153,15 +154,15 @@ def explain(
     ] = 20,
     row: Annotated[
         list[int] | None,
-        Option(min=1, help="Show this row instead, by its number from 1; may be repeated."),
+        Option(min=1, help="Number of a row to show instead, from 1; may be repeated."),
     ] = None,
     ids: Annotated[
         list[str] | None,
-        Option("--id", help="Columns that name rows; by default those of the fit."),
+        Option("--id", help="Columns that name rows; by default the ids of the fit."),
     ] = None,
     case: Annotated[
         list[str] | None,
-        Option(help="Show this row instead, by its value in an id column; may be repeated."),
+        Option(help="Id of a row to show instead; may be repeated."),
     ] = None,
     reasons: Annotated[int, Option(min=1, max=100, help="Number of reasons for every row.")] = 5,
     numbers: options.Numbers = False,
@@ -172,11 +173,12 @@ def explain(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show the most suspicious rows of a table, or single ones, and why they are suspicious.
+    """Show the most suspicious rows of a table, or single rows, and why they are suspicious.
 
-    A reason compares a value with those of normal rows, describes the row's neighborhood, or names
-    a known outlier nearby. With --numbers it is the contribution of a column, or of all scores of
-    one family, to the log-odds. Rows unlike all training rows are novel and come first.
+    A reason compares a value with the values of normal rows, describes the row's neighborhood, or
+    names a known outlier nearby. With --numbers, a reason is the contribution of a column, or of
+    all scores of one family, to the log-odds. Rows unlike all training rows are novel and come
+    first.
 
     Example: boreod explain fraud.boreod new.csv --top 20
     """
@@ -233,7 +235,7 @@ def compile(  # noqa: A001
 ) -> None:
     """Compile the kernels that fitting and scoring need, and show where they are kept.
 
-    The first call on a machine, or in a container, then takes no longer than later ones. See
+    The first call on a machine, or in a container, then takes no longer than later calls. See
     docs/images.md.
 
     Example: boreod compile fraud.boreod
@@ -256,7 +258,7 @@ def compile(  # noqa: A001
 
 
 def _use(path: Path) -> None:
-    """Score and explain one row and some rows with a model."""
+    """Score and explain a single row and a batch of rows with a model."""
     import numpy as np
 
     from boreod.persistence import load_predictor
@@ -280,7 +282,7 @@ def _do_everything_once() -> None:
 
     random = np.random.default_rng(0)
     rows, labels = random.normal(size=(60, 3)), np.arange(60) % 6 == 0
-    # One row is a copy.
+    # Two rows are equal.
     rows[1] = rows[0]
 
     def use(model: Any) -> None:
@@ -290,7 +292,7 @@ def _do_everything_once() -> None:
             _use(path)
 
     with warnings.catch_warnings():
-        # Fits to a tiny table cause warnings.
+        # Fits to a tiny table raise warnings.
         warnings.simplefilter("ignore")
         detector = Detector(n_estimators=2, random_state=0).fit(rows, labels)
         detector.predict_proba(random.normal(size=(8, 3)))

@@ -22,7 +22,7 @@ from boreod.tool.drawing.style import (
     tidy,
 )
 
-# Positions of bands on the x-axis.
+# Positions on the x-axis at which bands are computed.
 GRID = np.linspace(0.0, 1.0, 201)
 # Ends of an axis of rates, with some space for lines at 0 and 1.
 RATES = (-0.015, 1.015)
@@ -43,7 +43,7 @@ class Curve:
     interval
         Bootstrap interval of the quality; None if it was not computed.
     band
-        Lower and upper limits of ``y`` at the positions of ``GRID``; None without an interval.
+        Lower and upper limits of ``y`` at the positions of ``GRID``; None if there is no interval.
     """
 
     x: NDArray
@@ -73,11 +73,11 @@ def trace_curves(
     scores
         Scores of the rows, high for outliers.
     interval
-        Share that bootstrap intervals cover; with None no intervals are computed.
+        Share that bootstrap intervals cover. If None, no intervals are computed.
     seed
         Random seed of the bootstrap.
     weights
-        Number of rows of a larger table that each row stands for; None means 1 each.
+        Number of rows of a larger table that each row stands for. If None, it is 1 for all rows.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _precision_steps(false: NDArray, true: NDArray, base_rate: float) -> tuple[N
     """Return recall and precision at false- and true-positive rates."""
     hits = true * base_rate
     misses = false * (1.0 - base_rate)
-    # Precision is undefined without alarms. Once all outliers are found, more alarms add nothing.
+    # Precision is undefined without alerts. Once all outliers are found, more alerts add nothing.
     used = hits + misses > 0.0
     used[np.argmax(true == true[-1]) + 1 :] = False
     precision = hits[used] / (hits + misses)[used]
@@ -121,7 +121,7 @@ def _precision_steps(false: NDArray, true: NDArray, base_rate: float) -> tuple[N
 
 
 def _add_interval(curve: Curve, resamples: list[tuple[float, NDArray]], interval: float) -> Curve:
-    """Return a curve with limits of the areas and heights of its resamples."""
+    """Return a curve with the interval of its quality and its band, given its resamples."""
     ends = np.array([(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
     low, high = np.quantile([area for area, _ in resamples], ends).tolist()
     band = np.quantile([heights for _, heights in resamples], ends, axis=0)
@@ -145,7 +145,7 @@ def draw_precision(
     lines[f"{base_rate:.2g}  base rate"] = chance
     place: dict[str, Any] = {}
     if len(curves) > 1:
-        # A second curve may be anywhere, so the legend stands below the axes.
+        # A second curve may be where a legend would be, so the legend stands below the axes.
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15)}
     _name_lines(ax, curves, lines, highlight, title="AP", **place)
 
@@ -181,7 +181,7 @@ def _top_of_axis(curves: Mapping[str, Curve], base_rate: float) -> float:
     height stays free for the legend.
     """
     tops = [base_rate, *(float(curve.y.max()) for curve in curves.values())]
-    # Below a recall of 0.1 there are very few alarms, so the band may leave the picture.
+    # Below a recall of 0.1 there are very few alerts, so the band may leave the picture.
     bands = [curve.band[1][GRID >= 0.1] for curve in curves.values() if curve.band is not None]
     highest = 1.5 * max(tops + [float(band.max()) for band in bands])
     return highest if highest < 0.75 else 1.0
@@ -206,7 +206,7 @@ def _name_lines(
 
 
 def _label(name: str, curve: Curve) -> str:
-    """Return quality and name, numbers first so that they align in a legend.
+    """Return quality and name; the quality is first, so that numbers align in a legend.
 
     Long names are cut, because a wide legend would shrink the axes.
     """
@@ -235,7 +235,7 @@ def draw_quality(
     curves
         The quality at each cost, by name.
     spreads
-        Half the height of the band around a curve, by name; with None no bands are drawn.
+        Half the height of the band around each curve, by name. If None, no bands are drawn.
     """
     from matplotlib.ticker import LogFormatter
 
@@ -288,9 +288,9 @@ def draw_calibration(ax: Any, outliers: NDArray, probabilities: NDArray, n_bins:
 
     Calibrated probabilities are on the diagonal. Whiskers are 95 % Wilson intervals. Both axes are
     logarithmic if less than a fifth of the rows are outliers, because a linear scale would crowd
-    all bins into a corner. A bin without outliers has no place there and is drawn as a hollow
-    point on the lower edge. There are fewer than ``n_bins`` bins if equal probabilities make some
-    of them the same.
+    all bins into a corner. A bin without outliers has no place on a logarithmic axis, so it is
+    drawn as a hollow point on the lower edge. There are fewer than ``n_bins`` bins if many rows
+    have equal probabilities.
     """
     from scipy.stats import binomtest
 
@@ -383,7 +383,7 @@ def draw_embedding(ax: Any, table: NDArray, outliers: NDArray, title: str, seed:
 
     embedding = TSNE(2, perplexity=min(30.0, (len(table) - 1) / 3.0), random_state=seed)
     points = embedding.fit_transform(StandardScaler().fit_transform(table))
-    # A map of many points draws them small.
+    # The more points a map has, the smaller they are.
     area = float(np.clip(6000.0 / len(points), 14.0, 42.0))
     hollow = {"facecolors": "none", "edgecolors": COLORS[5], "linewidths": 0.8}
     inside = ax.scatter(*points[~outliers].T, s=area, marker="o", **hollow)

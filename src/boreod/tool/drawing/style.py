@@ -1,7 +1,7 @@
-"""What all pictures share: panels, and colors, lines and markers in a fixed order.
+"""The style of all pictures: panels, and colors, lines and markers in a fixed order.
 
 Curves differ in line style and marker as well as in color, so a picture can be printed without
-colors. The colors are those of Okabe and Ito, yellow last because it is faint on white.
+colors. The colors are those of Okabe and Ito. Yellow is last because it is faint on white.
 """
 
 from collections.abc import Sequence
@@ -35,14 +35,14 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK = "0.15"
 GRAY = "0.55"
 FAINT = "0.9"
-# Font sizes in points at the width of a report's column: of texts, and of ticks and remarks.
+# Font sizes in points, at the width of a report's column. Ticks and remarks have the small size.
 TEXT = 9.5
 SMALL = 8.5
 BAND = {"alpha": 0.15, "linewidth": 0}
 
 
 def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any, list[Any]]:
-    """Return a figure and its axes, row by row; places beyond the count stay empty.
+    """Return a figure and its axes, row by row; panels beyond the count stay empty.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def curve_style(place: int, highlighted: bool = False) -> dict[str, Any]:
 
 
 def add_legend(ax: Any, handles: Sequence[Any], labels: Sequence[str], **options: Any) -> Any:
-    """Return a legend without a frame; unless options place it, it covers as little as possible."""
+    """Return a legend without a frame; by default, it is where it covers as little as possible."""
     look = {"loc": "best", "alignment": "left", "handlelength": 3.2, "fontsize": TEXT}
     look |= {"title_fontsize": SMALL, "labelcolor": INK, "edgecolor": "none", "framealpha": 0.8}
     return ax.legend(handles, labels, **(look | options))

@@ -22,10 +22,10 @@ class Workload:
     Parameters
     ----------
     rows_per_day
-        Number of rows that come in a day; None to give figures per 1000 rows.
+        Number of rows that come in a day. If None, figures are per 1000 rows.
     alerts
-        Number of alerts in a day, or in a table like the given one if ``rows_per_day`` is None.
-        None to use the model's threshold.
+        Number of alerts in a day, or in a table like the given one if ``rows_per_day`` is None. If
+        None, the threshold of the model is used.
     cost_miss, cost_alert
         Cost of an outlier that nobody looks at, and cost of looking at a row. Give both or neither.
     """
@@ -70,7 +70,7 @@ class Workload:
 
 
 class Alerts(NamedTuple):
-    """The effect of a threshold: the share of rows above it, and the labelled ones by class.
+    """The effect of a threshold: the share of rows above it, and its labelled alerts by class.
 
     Each false alert stands for ``weight`` rows if the training rows are a sample of a larger table.
     """
@@ -89,7 +89,7 @@ class Alerts(NamedTuple):
 
     @property
     def right(self) -> float:
-        """Share of the judged alerts that are outliers; NaN if there are none."""
+        """Share of the judged alerts that are outliers; NaN if no alert can be judged."""
         return self.caught / self.judged if self.judged else np.nan
 
 
@@ -98,7 +98,7 @@ def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
     outliers = evidence.outliers
     alert = evidence.scores > threshold
     wrong = alert & ~outliers
-    # The comparison is false for NaN.
+    # Rows without a probability have NaN, which is not above the threshold.
     above = evidence.probabilities > threshold
     share = float(evidence.weights[above].sum()) / (evidence.n_known or 1.0)
     weight = float(evidence.weights[evidence.judged][wrong].mean()) if wrong.any() else 1.0
@@ -107,7 +107,7 @@ def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
 
 
 def choose_point(evidence: Evidence, workload: Workload) -> Alerts:
-    """Return the effect of the wanted number of alerts, or else of the model's threshold."""
+    """Return the effect of the requested number of alerts, or else of the model's threshold."""
     if workload.alerts is None or not np.isfinite(evidence.probabilities).any():
         return count_alerts(evidence, float(evidence.model.threshold_))
     per = workload.rows if workload.is_day else round(evidence.weights.sum())
@@ -126,7 +126,7 @@ def _threshold(number: float | str, scores: NDArray, weights: NDArray) -> float:
 
 
 def give_verdict(evidence: Evidence, workload: Workload) -> list[Paragraph]:
-    """Return three sentences for a reader who reads no further, and what the model saves."""
+    """Return three sentences for readers who read nothing else, and what the model saves."""
     point = choose_point(evidence, workload)
     if not evidence.can_judge:
         return [Paragraph(_without_labels(evidence, workload, point), leads=True)]
@@ -198,8 +198,9 @@ def cost_of(
 ) -> float:
     """Return what alerts and missed outliers cost in a day, or in 1000 rows.
 
-    The share of outliers is the number of known outliers / ``among``; None means all rows. If some
-    of these rows have no label, this share is too low, and the cost is a lower bound.
+    The share of outliers is the number of known outliers divided by ``among``. If ``among`` is
+    None, it is the number of all rows. If some of these rows have no label, the share may be too
+    low, and the cost is a lower bound.
     """
     share = line.outliers / max(among or evidence.n_known, 1.0)
     missed = 1.0 - line.caught / line.outliers if line.outliers else 0.0
@@ -240,8 +241,8 @@ def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
 
 
 def _cheapest(evidence: Evidence, workload: Workload, point: Alerts) -> Alerts:
-    """Return the cheapest of some 200 thresholds and a given one."""
-    # Each known outlier is caught by a threshold just below its score.
+    """Return the cheapest of up to 200 thresholds and of the given threshold."""
+    # To catch a known outlier, the threshold must be just below its score.
     known = evidence.scores[evidence.outliers]
     tried = np.quantile(known, np.linspace(0.0, 1.0, 200), method="inverted_cdf")
     lines = [count_alerts(evidence, float(np.nextafter(score, 0.0))) for score in np.unique(tried)]
@@ -255,7 +256,7 @@ def _saves(saved: float, is_bound: bool = False) -> str:
 
 
 def _describe_unlabelled(evidence: Evidence, workload: Workload, point: Alerts) -> str:
-    """Say what rows without a label do to the costs."""
+    """Say how unlabelled rows affect the costs."""
     text = (
         f"Outliers among the {evidence.n_unlabelled:,} rows without a label are unknown and cost "
         "nothing here, while looking at these rows does. "
@@ -291,7 +292,7 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
         for line in lines
     ]
     caption = f"What thresholds do, by {evidence.kind} probabilities (95 % intervals)"
-    # Alerts can be counted without labels.
+    # Without labels, alerts can only be counted.
     if not evidence.can_judge:
         header = header[:2]
         rows = [row[:2] for row in rows]
@@ -385,7 +386,7 @@ def _of_ten(share: float) -> str:
 
 
 def _right(point: Alerts) -> str:
-    """Return how many alerts are right: exactly if they are few, else as a rounded share."""
+    """Return how many alerts are right: exactly if there are few, else as a rounded share."""
     alerts = point.caught + point.false
     if alerts < 10 and point.weight == 1.0:
         return f"{point.caught} of {alerts}"

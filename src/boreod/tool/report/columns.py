@@ -24,9 +24,10 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 MAX_PREPARED = 40
 # The largest number of rows of each class that judge single columns.
 MAX_JUDGED = 5000
-# The largest number of points of a class in a strip. More would be a blur and a large file.
+# The largest number of points of a class in a strip. More points would blur and make files large.
 MAX_STRIP_POINTS = 100
-# The largest number of single columns in a table. If there are more, families are shown too.
+# The largest number of single columns in a table. If there are more columns, a second table shows
+# families.
 MAX_COLUMNS = 20
 # The largest number of outliers, and of inliers, whose log-odds are explained.
 MAX_EXPLAINED = 200
@@ -76,7 +77,7 @@ def _describe_missing(evidence: Evidence) -> str:
 
 
 def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
-    """Return a table and a picture of the six columns that separate the classes best alone."""
+    """Return a table and a picture of the six columns that alone separate the classes best."""
     places = evidence.draw(MAX_JUDGED, MAX_JUDGED, seed)
     rows = evidence.rows[places]
     outliers = evidence.counted[places] == OUTLIER
@@ -217,9 +218,9 @@ def _heads(evidence: Evidence) -> list[Block]:
 
 
 class _ColumnTable:
-    """Cells about columns: what they cost, and their mean change of the log-odds.
+    """Table cells about columns: their costs, and by how much they change the log-odds on average.
 
-    The change is unknown for classifiers of other libraries.
+    This change is unknown for classifiers of other libraries.
     """
 
     def __init__(self, evidence: Evidence, seed: int) -> None:
@@ -298,7 +299,7 @@ def show_price(amount: float, unit: str) -> str:
 
 
 def trace_budgets(evidence: Evidence, folder: Path) -> Section:
-    """Return quality over budgets with the cost of this model."""
+    """Return a section on quality over budgets, which marks the cost of this model."""
     title = "Quality over cost"
     curve = evidence.model.record_.curve
     if curve is None:

@@ -41,22 +41,22 @@ class Evidence:
     model
         The fitted detector.
     table
-        The rows as they came: a pyarrow table, or an array of numbers.
+        The rows as the user passed them: a pyarrow table, or an array of numbers.
     rows
         The prepared rows.
     codes
         Labels: 1 outlier, 0 inlier, -1 unlabelled.
     probabilities
-        Out-of-bag probabilities of training rows, which are NaN for rows in every bag. Other rows
-        have predicted probabilities.
+        Out-of-bag probabilities of training rows, which are NaN for rows in every bag, and
+        predicted probabilities of other rows.
     places
-        Places of equal training rows; -1 for rows that are new.
+        For each row, the index of an equal training row, or -1 if there is none.
     is_own
         Whether the rows are all training rows, in the same order and with the same labels.
     ids
-        A text that names each row for the reader. If it is None, rows are numbered from 1.
+        A text that names each row for the reader. If None, rows are numbered from 1.
     times
-        Times of the rows. If it is None, the page has no picture over time.
+        Times of the rows. If None, the page has no picture over time.
     name
         Name of the model on the page.
     """
@@ -84,7 +84,7 @@ class Evidence:
 
     @property
     def kind(self) -> str:
-        """The kind of the probabilities, in words that go before a noun."""
+        """Whether probabilities are out-of-bag or predicted, in words that stand before a noun."""
         if (self.places != UNKNOWN).all():
             return "out-of-bag"
         return "predicted" if (self.places == UNKNOWN).all() else "out-of-bag and predicted"
@@ -103,7 +103,7 @@ class Evidence:
 
     @cached_property
     def n_known(self) -> float:
-        """Number of rows that the rows with a probability stand for."""
+        """Sum of the weights of the rows with a probability."""
         return float(self.weights[np.isfinite(self.probabilities)].sum())
 
     @property
@@ -124,7 +124,7 @@ class Evidence:
 
     @cached_property
     def counted(self) -> NDArray:
-        """Codes by which rows count; unlabelled rows may count as inliers."""
+        """The codes by which rows are judged; unlabelled rows may count as inliers."""
         return count_as_inliers(self.codes) if self.assumes else self.codes
 
     @property
@@ -143,13 +143,13 @@ class Evidence:
         return 0 < self.outliers.sum() < len(self.outliers)
 
     def count(self, code: int) -> int:
-        """Return the number of rows with a label."""
+        """Return the number of rows with the label ``code``."""
         return int((self.codes == code).sum())
 
     def draw(self, most: int, fewest_inliers: int, seed: int) -> NDArray:
         """Draw up to ``most`` outliers and as many inliers, or ``fewest_inliers`` if that is more.
 
-        The result is a sorted array of places.
+        The result is a sorted array of row indices.
         """
         random = np.random.default_rng(seed)
         outliers = random.permutation(np.flatnonzero(self.counted == OUTLIER))[:most]
@@ -159,7 +159,7 @@ class Evidence:
 
     @cached_property
     def novelty(self) -> Novelty:
-        """Novelty of all rows; training rows are compared with each other."""
+        """Novelty of all rows; a training row is compared with the other training rows."""
         seen = self.model.fitted_.seen
         known = self.places != UNKNOWN
         if known.all() and seen.isolation is not None:
@@ -197,11 +197,11 @@ def gather(
     ids: Sequence[str] | None = None,
     times: Times | None = None,
 ) -> Evidence:
-    """Judge rows by a model; rows that the model has learned from are judged out of bag."""
+    """Apply a model to rows; rows that it has learned from get out-of-bag probabilities."""
     if not isinstance(model, Detector):
         raise TypeError(f"`model` must be a fitted Detector or BORE; got {shorten(model)}.")
     with warnings.catch_warnings():
-        # The table of a report may have no column names.
+        # The table may lack column names, which is no reason to warn.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         rows = prepare(model, table)
         trained = model.oob_.labels

@@ -21,7 +21,7 @@ from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.tool.scoring.judging import compare_scores
 from boreod.validation import OUTLIER
 
-# With fewer outliers, the intervals are rough, too.
+# With fewer outliers than this, even the intervals are rough.
 FEW_OUTLIERS = 30
 # Resamples of fewer outliers are too similar to give an interval.
 MIN_OUTLIERS = 10
@@ -32,7 +32,7 @@ MAX_PERIODS = 600
 def draw_curves(
     evidence: Evidence, folder: Path, seed: int, previous: Evidence | None = None
 ) -> tuple[list[Figure], list[Curve]]:
-    """Return both curves of a ranking, as figures and as numbers; empty if it cannot be judged."""
+    """Return both curves of a ranking, as figures and numbers; none if it cannot be judged."""
     if not evidence.can_judge:
         return [], []
     judged = evidence.judged
@@ -80,7 +80,7 @@ def show_interval(curve: Curve) -> str:
 
 
 def describe_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve]) -> Section:
-    """Return both curves with their numbers."""
+    """Return a section with both curves and their numbers."""
     title = "How well it ranks"
     if not evidence.can_judge:
         return _nothing_to_judge(title, evidence)
@@ -149,7 +149,7 @@ def _nothing_to_judge(title: str, evidence: Evidence) -> Section:
 
 
 def check_probabilities(evidence: Evidence, folder: Path) -> Section:
-    """Return whether probabilities come true."""
+    """Return a section on how well the probabilities are calibrated."""
     title = "Do the probabilities come true?"
     if evidence.ranks_only:
         text = (
@@ -187,9 +187,9 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
 
 
 def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Section | None:
-    """Return alerts and known outliers by hour, day, week, month or year.
+    """Return a section on alerts and known outliers by hour, day, week, month or year.
 
-    The result is None without dates, with a single period, and with more than ``MAX_PERIODS``.
+    The result is None if there are no dates, or only one period, or more than ``MAX_PERIODS``.
     """
     times = evidence.times
     if times is None:
@@ -234,7 +234,7 @@ def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Sect
 
 
 def _choose_period(values: NDArray) -> tuple[str, str]:
-    """Return the shortest period that gives at most 60 bars, or else a year."""
+    """Return the shortest period that gives at most 60 bars; if there is none, return a year."""
     for unit, name in PERIODS[:-1]:
         ends = np.array([values.min(), values.max()]).astype(f"datetime64[{unit}]")
         if int(np.diff(ends.astype(np.int64))[0]) < 60:
@@ -243,7 +243,7 @@ def _choose_period(values: NDArray) -> tuple[str, str]:
 
 
 def _describe_counts(counts: dict[str, NDArray], name: str, starts: NDArray, labelled: bool) -> str:
-    """Say how evenly alerts are spread over time, and how many outliers each half of it caught."""
+    """Say how evenly alerts are spread over time, and how many outliers each half caught."""
     from scipy.stats import poisson
 
     busy = counts["rows"] > 0

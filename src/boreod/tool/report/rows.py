@@ -18,7 +18,7 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 MAX_ROWS = 15
 # The largest number of points of each class in a map.
 MAX_MAP_POINTS = 200
-# A map needs a background of inliers even if outliers are fewer.
+# A map shows at least this many inliers as a background, even if there are fewer outliers.
 MIN_MAP_INLIERS = 100
 MIN_MAP_POINTS = 5
 NEIGHBORS = 5
@@ -47,7 +47,7 @@ def name_suspects(evidence: Evidence) -> Section:
 
 
 def _begin_table(evidence: Evidence, places: NDArray) -> tuple[list[str], list[list[Any]]]:
-    """Return header and first cells of a table of rows: name, label and probability."""
+    """Return the header and the first cells of a table of rows: name, label and probability."""
     ids = evidence.ids
     rows = []
     for place in places:
@@ -80,7 +80,7 @@ def _describe_reasons(evidence: Evidence) -> str:
 
 
 def _reasons(evidence: Evidence, reasons: list[Reason], place: int, longest: float) -> Bars:
-    """Return reasons with what they add; a known outlier is not called a known case."""
+    """Return reasons with their contributions; known outliers get no reason about known cases."""
     is_known = evidence.codes[place] == OUTLIER
     items = []
     for reason in reasons:
@@ -149,7 +149,7 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
         draw = partial(draw_embedding, table=table, outliers=outliers, title=name, seed=seed)
         columns = evidence.names if name == "raw columns" else model.columns_
         caption = f"t-SNE of the {name} ({count_of(len(columns), 'column')})."
-        # Threads would wait for each other in a table this small.
+        # In a small table, threads would mostly wait for each other.
         with threadpool_limits(1):
             path = folder / f"map_{name.split()[0]}"
             figures.append(draw_figure(path, (4.3, 4.0), caption, draw))
@@ -173,5 +173,5 @@ def _outliers_near_outliers(table: NDArray, outliers: NDArray) -> float:
 
     number = min(NEIGHBORS, len(table) - 1)
     search = NearestNeighbors(n_neighbors=number).fit(StandardScaler().fit_transform(table))
-    # If `kneighbors` gets no rows, a row is not among its own neighbors.
+    # If `kneighbors` gets no rows, it leaves each row out of its own neighbors.
     return float(outliers[search.kneighbors(return_distance=False)[outliers]].mean())

@@ -60,26 +60,26 @@ class ReportOptions:
     ----------
     y, label, outlier_label
         Labels (``y``), or the name of the column of labels (``label``), and the label of outliers.
-        If they are None, they are taken from the fit.
+        If None, they are taken from the fit.
     title
         Title of the page.
     rows_per_day
-        Number of rows that come in a day. If it is None, alerts are shown per 1000 rows.
+        Number of rows that come in a day. If None, alerts are shown per 1000 rows.
     alerts
-        Number of alerts that are looked at in a day, or in a table like this one. If it is None,
-        the threshold of the model decides.
+        Number of alerts that people look at in a day, or in a table like this one. If None, the
+        threshold of the model decides.
     cost_miss, cost_alert
         Cost of an outlier that nobody looks at, and of looking at a row.
     previous
         An older model, or its file, to compare with this model.
     time
-        Column of dates for a picture over time. If it is None, the first column of dates is used.
+        Column of dates for a picture over time. If None, the first column of dates is used.
     seed
-        Seed of intervals, samples and maps.
+        Random seed of intervals, samples and maps.
     reading
         Options of ``boreod.tables.read_table`` for a file.
     verbose
-        Show a progress bar if it takes long.
+        Whether to show a progress bar if the work takes long.
     """
 
     y: Any = None
@@ -109,8 +109,8 @@ def write_report(
     path
         Name of the page.
     table
-        Rows with labels: a frame, an array or a file. Rows that the model was fitted to are judged
-        out of bag, other rows by predictions; the page says which. None for the training table.
+        Rows with labels: a frame, an array or a file. If None, the training table. Rows that the
+        model was fitted to are judged out of bag, and other rows by predictions. The page says how.
     **options
         Options of :class:`ReportOptions`.
     """
@@ -138,7 +138,7 @@ def write_report(
     previous = None
     if asked.previous is not None:
         previous = _judge_previous(asked.previous, table, codes)
-    # This is checked before the work, not after it.
+    # A missing package is reported before the work, not after it.
     if find_spec("matplotlib") is None:
         raise ImportError(
             "A report needs matplotlib, which is not installed: pip install boreod[report]"
@@ -172,7 +172,7 @@ def make_report(
     seed
         Random seed of intervals, samples and maps.
     verbose
-        Show a progress bar if it takes long.
+        Whether to show a progress bar if the work takes long.
     """
     sections = []
     with TemporaryDirectory() as folder, Progress("report", 13, verbose) as progress:
@@ -189,7 +189,7 @@ def _write(
     folder: Path,
     seed: int,
 ) -> Iterator[Section]:
-    """Give the verdict, then pictures, rows, columns and prices."""
+    """Yield the sections: the verdict, then pictures, rows, columns and prices."""
     figures, curves = quality.draw_curves(evidence, folder, seed, previous)
     yield _sum_up(evidence, curves, workload)
     yield quality.describe_ranking(evidence, figures, curves)
@@ -216,7 +216,7 @@ def _write(
 
 
 def _describe_rows(evidence: Evidence) -> str:
-    """Say how rows are judged if they are not exactly the training rows."""
+    """Say how rows are judged, if they are not exactly the training rows."""
     known = int((evidence.places != UNKNOWN).sum())
     rows = len(evidence.places)
     if not known:
@@ -229,7 +229,7 @@ def _describe_rows(evidence: Evidence) -> str:
 
 
 def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Section:
-    """Return the verdict, and the few numbers that a hurried reader needs."""
+    """Return the verdict, and the few numbers that a reader should see first."""
     blocks: list[Block] = [*give_verdict(evidence, workload)]
     if not evidence.is_own:
         blocks.append(Paragraph(_describe_rows(evidence)))
@@ -263,7 +263,7 @@ def _read(model: Detector, path: str, asked: ReportOptions) -> tuple[Any, str]:
 
 
 def _codes(model: Detector, table: Any, asked: ReportOptions, shown: str) -> Any:
-    """Return the labels of rows; a model that was fitted without labels needs none."""
+    """Return the labels of rows as codes; a model that was fitted without labels needs none."""
     n_rows = len(table)
     assume = settings_of(model).assumes_inliers
     outlier_label = model.outlier_label if asked.outlier_label is None else asked.outlier_label

@@ -1,9 +1,9 @@
 """Check whether a later table is like the training table.
 
-A *tally* counts missing values, unknown levels, values outside the training range and alerts while
-the table is scored, batch by batch. Its memory does not grow with the table, and the tallies of
-several parts can be added. Then the tally is compared with the profile of the training rows. A
-difference is a finding if it exceeds a limit and is larger than chance explains.
+While a table is scored batch by batch, a *tally* counts missing values, unknown levels, values
+outside the training range, and alerts. The memory of a tally does not grow with the table, and the
+tallies of several parts can be added. The final tally is compared with the profile of the training
+rows. A difference is a finding if it exceeds a limit and is larger than chance explains.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from boreod.tables.preparing.steps import CategoryStep, LevelStep, NumberStep, f
 from boreod.text import listed, renamed_hint, show_number, show_percent
 from boreod.tool.reasons import outputs_of
 
-# A count is a finding if its probability by chance is below this.
+# A count is a finding if the probability that chance gives such a count is below this.
 MAX_CHANCE = 1e-3
 MAX_SAMPLE_ROWS = 5000
 # The largest number of values in the sample, over all rows and columns.
@@ -48,8 +48,9 @@ class Limits:
     outside
         Share of rows with a value outside the training range of a column.
     shift
-        Distance between two distributions of a column: the largest difference between the shares
-        of rows up to any value. For a level it is the difference between the shares of rows.
+        Distance between the distributions of a column in both tables. For numbers, it is the
+        largest difference, over all values, between the shares of rows up to this value. For a
+        level, it is the difference between the shares of rows that have the level.
     alerts
         Factor by which alerts may be more frequent, or less frequent, than among training rows.
     novel
@@ -78,10 +79,10 @@ class Finding(NamedTuple):
 
 @dataclass
 class Tally:
-    """Counts over the rows of a table that were seen so far."""
+    """Counts over the rows of a table that were scored so far."""
 
     rows: int = 0
-    # The number of rows that the model has learned from. They are judged out of bag.
+    # The number of rows that the model has learned from, which are judged out of bag.
     known: int = 0
     # The number of judged rows. Training rows that every bag holds cannot be judged.
     judged: int = 0
@@ -90,10 +91,10 @@ class Tally:
     missing: Counter[str] = field(default_factory=Counter)
     unseen: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
-    # The sum of every prepared column, and its number of rows outside the training range.
+    # For every prepared column, the sum, and the number of rows outside the training range.
     sums: Any = 0.0
     outside: Any = 0
-    # The rows with the lowest keys are a random sample; None before the first row.
+    # The rows with the lowest keys are a random sample. The sample is None before the first row.
     keys: NDArray = field(default_factory=lambda: np.empty(0, np.uint64))
     sample: Any = None
 
@@ -106,7 +107,7 @@ class Tally:
         for name in steps or model.preparation_.inputs_:
             holes[name] = _find_missing(_column(model, batch, name), steps.get(name))
             part.missing[name] = int(holes[name].sum())
-        # Numbers that were filled in for missing values are left out.
+        # Numbers that were filled in for missing values do not count.
         rows = rows.copy()
         for place, output in enumerate(outputs_of(model)):
             if output.kind == "value":
@@ -125,7 +126,7 @@ class Tally:
         self.merge(part)
 
     def merge(self, other: "Tally") -> None:
-        """Add the counts of other rows."""
+        """Add the counts and the sample of another tally."""
         for name in ("rows", "known", "judged", "alerts", "novel"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missing.update(other.missing)
@@ -146,7 +147,7 @@ class Tally:
 
 
 def check_columns_of(model: Predictor, names: list[str]) -> Iterator[Finding]:
-    """Give findings about columns that are missing, new, or in another order."""
+    """Yield findings about columns that are missing, new, or in another order."""
     trained = [_called(model, row.column, names) for row in model.preparation_.summary_]
     needed = [_called(model, name, names) for name in model.preparation_.inputs_]
     gone = [name for name in needed if name not in names]
@@ -172,10 +173,10 @@ def find_changes(
     *,
     novelty: bool = True,
 ) -> Iterator[Finding]:
-    """Give the findings about a table after all its rows were tallied.
+    """Yield the findings about a table, given the tally of all its rows.
 
-    ``threshold`` is the probability above which a row is an alert; None if the number of alerts is
-    not checked. With ``novelty`` novel rows are alerts, too.
+    ``threshold`` is the probability above which a row is an alert. If it is None, the number of
+    alerts is not checked. If ``novelty`` is True, novel rows are alerts, too.
     """
     if not tally.rows:
         return
@@ -197,7 +198,7 @@ def find_changes(
 def _check_cells(
     tally: Tally, limits: Limits, missing: dict[str, float], rare: dict[str, float]
 ) -> Iterator[Finding]:
-    """Compare shares of missing values and of unknown levels with those that are expected."""
+    """Compare the shares of missing values and of unknown levels with the expected shares."""
     for name, share, usual in _find_more(tally.rows, tally.missing, missing, limits.missing):
         text = f"{name}: {show_percent(share)} missing, was {show_percent(usual)} in training"
         yield Finding("missing", name, text)
@@ -213,7 +214,7 @@ def _check_cells(
 def _find_more(
     rows: int, counts: dict[str, int], expected: dict[str, float], limit: float
 ) -> Iterator[tuple[str, float, float]]:
-    """Give columns whose count is higher than expected: name, share, and share in training."""
+    """Yield columns with a higher count than expected: name, share, and share in training."""
     for name, count in counts.items():
         usual = expected.get(name, 0.0)
         if count / rows > usual + limit and _is_more(count, rows, usual):
@@ -297,8 +298,8 @@ def shift_difference(
         return None
     known = np.array(profile.quantiles[place])
     shares = np.array(profile.shares)
-    # Several quantiles may be equal; then the last one is used. The share of training rows up to
-    # this value is at least that of this quantile, and at most that of the next one.
+    # If several quantiles are equal, the last one is used. The share of training rows up to its
+    # value is at least the share of this quantile, and at most the share of the next quantile.
     last = np.append(known[1:] != known[:-1], True)
     below = np.searchsorted(values, known[last], side="right") / len(values)
     most = np.append(shares[1:], 1.0)[last]
@@ -361,9 +362,10 @@ def _expected(
     rare = {output.column: mean for output, mean in means if output.kind == "other"}
     for step in _steps(model):
         if isinstance(step, LevelStep) and step.rows:
-            # The model does not store levels that occurred once, so they count as unknown. By Good
-            # and Turing, rows of levels that occurred once estimate the rows with new levels, and
-            # rows of levels that occurred twice estimate the rows with levels that occurred once.
+            # The model does not store levels that occurred once, so they count as unknown. By the
+            # Good-Turing estimate, there will be as many rows with new levels as training has rows
+            # of levels that occurred once, and as many rows with levels that occurred once as
+            # training has rows of levels that occurred twice.
             rare[step.name] = 1.0 - (sum(step.counts) - 2 * step.counts.count(2)) / step.rows
     return missing, rare
 
@@ -374,7 +376,7 @@ def _steps(model: Predictor) -> list[Any]:
 
 
 def _is_more(count: int, rows: int, share: float) -> bool:
-    """Return whether a count of rows is larger than chance explains, if ``share`` is expected."""
+    """Return whether a count of rows is larger than the expected share and chance explain."""
     from scipy.special import bdtrc
 
     return count > 0 and bool(bdtrc(count - 1, rows, min(max(share, 1e-9), 1.0)) < MAX_CHANCE)
@@ -385,13 +387,13 @@ def _column(model: Predictor, batch: Any, name: str) -> Any:
 
 
 def _called(model: Predictor, name: str, known: list[str]) -> str:
-    """Return the name that a training column has in a table, which may lack a header."""
+    """Return the name of a training column in a table, which may lack a header."""
     other = "c" + name[1:]
     return other if not model.preparation_.is_named and other in known else name
 
 
 def _find_missing(column: Any, step: Any = None) -> NDArray:
-    """Return which cells are empty, or are treated as missing by the step of the column."""
+    """Return which cells are empty, or which the step of the column treats as missing."""
     if kind_of(column.type) == "text" and isinstance(step, DateStep):
         return ~is_filled(as_text(column, step.name))
     if kind_of(column.type) == "text" and isinstance(step, NumberStep):

@@ -33,11 +33,11 @@ class CompareOptions:
     Attributes
     ----------
     label, outlier_label
-        The column of labels, and the label of outliers; None to use those of the new model.
+        The column of labels, and the label of outliers. If None, they are taken from the new model.
     alerts
-        Number of alerts that each model raises; None to use the thresholds of the models.
+        Number of alerts that each model raises. If None, the thresholds of the models are used.
     most
-        Largest number of rows to list that are alerts of one model only.
+        Maximum number of rows to list among the rows that are alerts of one model only.
     novelty
         Whether novel rows are alerts and rank first.
     seed
@@ -55,8 +55,8 @@ class CompareOptions:
 class Change(NamedTuple):
     """A row that is an alert of one model only.
 
-    It has its number from 1, its probabilities by the old and the new model, and whether it is an
-    alert of the new model.
+    ``row`` is its number from 1. ``old`` and ``new`` are its probabilities by the two models.
+    ``is_alert`` says whether it is an alert of the new model.
     """
 
     row: int
@@ -78,8 +78,8 @@ class Comparison:
     assumed
         Whether unlabelled rows count as inliers.
     learned
-        Numbers of rows that the old and the new model have learned from. These rows are judged out
-        of bag.
+        Numbers of rows that the old and the new model have learned from. On these rows, the model
+        is judged out of bag.
     measures
         AUC and average precision of the new and the old model, with an interval of the difference;
         empty if all labelled rows are of one class.
@@ -90,7 +90,7 @@ class Comparison:
     changes
         The changed rows whose probabilities differ most, in the order of the table.
     verdict
-        A sentence that says which model is better; None if that cannot be judged.
+        A sentence that says which model is better; None if the models cannot be judged.
     notes
         Remarks for the user.
     """
@@ -118,8 +118,8 @@ class Comparison:
 class _Scored(NamedTuple):
     """The results of one model on all rows.
 
-    The model has ``learned`` from some rows, which are scored out of bag. The suspicions of
-    training rows that every bag holds are NaN.
+    ``learned`` is the number of rows that the model has learned from, which are scored out of bag.
+    If every bag holds a training row, the suspicion of this row is NaN.
     """
 
     chances: NDArray
@@ -140,8 +140,8 @@ def compare_models(
 ) -> Comparison:
     """Compare two models on a file. Each model prepares the columns in its own way.
 
-    Rows that a model has learned from are judged by its out-of-bag scores. The file is read twice,
-    and once more for ids. Memory is 50 bytes a row.
+    On rows that a model has learned from, it is judged by its out-of-bag scores. The file is read
+    twice, and once more for ids. This takes 50 bytes of memory per row.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def compare_models(
     reading
         Options of ``boreod.tables.open_table``.
     verbose
-        Show a progress bar if it takes long.
+        Whether to show a progress bar if the work takes long.
     """
     path = fspath(source)
     given = reading or {}
@@ -282,7 +282,7 @@ def _score(
 
 
 def _open(path: str, which: str, label: str | None, options: dict[str, Any]) -> TableReader:
-    """Return a reader of the table; an error about a missing column says who needs it."""
+    """Return a reader of the table; an error about a missing column says which model needs it."""
     try:
         reader = open_table(path, batch_rows=BATCH_ROWS, **options)
         check_columns([] if label is None else [label], reader.schema.names, path)
@@ -299,7 +299,7 @@ def _open(path: str, which: str, label: str | None, options: dict[str, Any]) -> 
 def _read_ids(
     model: Predictor, path: str, places: NDArray, reading: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the cells of the id columns in the rows at ``places``; empty without such columns."""
+    """Return the ids of the rows at ``places``, by column; empty if there are no id columns."""
     names = list(model.preparation_.ids_)
     if not names or not len(places):
         return [{} for _ in places]

@@ -38,7 +38,7 @@ class ExplainedRow:
     words
         The reasons in words. They compare the row with normal rows and with known outliers.
     novelty
-        Share of training rows that are less isolated; None if it was not computed.
+        Share of training rows that are less isolated than the row; None if it was not computed.
     novel
         Why the row is novel, in words; None if it is not novel.
     outside
@@ -80,15 +80,15 @@ def explain_top(
     batches
         Pyarrow record batches.
     number
-        Number of rows.
+        Number of rows to return.
     ids
-        Columns with the ids of rows; None for the id columns of the fit.
+        Columns with the ids of rows. If None, these are the id columns of the model.
     reasons
-        Largest number of reasons for every row.
+        Maximum number of reasons for each row.
     novelty
         Whether novel rows are alerts and come first.
     verbose
-        Show a progress bar if it takes long.
+        Whether to show a progress bar if the work takes long.
     """
     # The most suspicious rows so far.
     best: list[Any] = []

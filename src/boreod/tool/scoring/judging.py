@@ -1,8 +1,9 @@
-"""How rows are ranked, which of them are alerts, and which of two models ranks rows better.
+"""Rank rows, decide which rows are alerts, and judge which of two models ranks rows better.
 
-Rows are ranked by a *suspicion*. It is the log-odds of a row. For a novel row it is a number above
-all log-odds that grows with the distance to the training rows, so novel rows rank first whatever
-their log-odds are. This module does not need pyarrow, so reports on plain numbers can use it.
+Rows are ranked by their *suspicion*. The suspicion of most rows is their log-odds. The suspicion of
+a novel row is a larger number, which grows with the distance to the training rows. So novel rows
+rank first, whatever their log-odds are. This module does not need pyarrow, so reports on plain
+numbers can use it.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ class Cut:
 
     @classmethod
     def find(cls, suspicion: NDArray, alerts: int) -> "Cut":
-        """Return the cut for rows in the order of the table; of equal rows the first are alerts.
+        """Return the cut for rows in table order; of rows with equal suspicion, the first count.
 
         Examples
         --------
@@ -163,7 +164,7 @@ def compare_scores(
     names
         Names of the two models in the verdict.
     weights
-        Number of rows that each row stands for; None means 1 each.
+        Number of rows that each row stands for. If None, it is 1 for all rows.
     seed
         Random seed of the bootstrap.
 
@@ -200,7 +201,7 @@ def alert_threshold(
     """Return the probability above which a row is an alert.
 
     ``spelling`` is written like the parameter ``threshold``, such as ``"fpr:0.01"``. If it is None,
-    the threshold of the fit is used. With ``novelty`` novel rows are alerts, too, and are counted
+    the threshold of the fit is used. If ``novelty`` is True, novel rows are alerts, too, and count
     among alerts and false positives.
     """
     wanted = model.threshold if spelling is None else spelling

@@ -39,9 +39,9 @@ MIN_CHUNKS = 64
 
 @dataclass(frozen=True)
 class Part:
-    """Consecutive rows, at least one; ``first_row`` is its number in the whole table, from 1.
+    """Consecutive rows of a table; ``first_row`` is the number of the first one, from 1.
 
-    ``read`` takes a schema and a number of rows per batch, and gives the batches.
+    ``read`` takes a schema and a number of rows per batch, and yields the batches.
     """
 
     first_row: int
@@ -50,7 +50,7 @@ class Part:
 
 @dataclass(frozen=True)
 class ChunkedFile:
-    """A Parquet file and its chunks. The columns ``added`` are only in the names of its folders."""
+    """A Parquet file and its chunks; the names of its folders hold the columns ``added``."""
 
     number: int
     name: str
@@ -59,7 +59,7 @@ class ChunkedFile:
 
 
 class PartedTable(NamedTuple):
-    """A table with its parts; ``files`` and ``rows`` are known only if it is read in chunks."""
+    """A table with its parts; only a table that is read in chunks has ``files`` and ``rows``."""
 
     schema: Any
     parts: list[Part]
@@ -123,7 +123,7 @@ def open_chunks(
 def _read_chunk(
     member: Member, start: int, stop: int, schema: Any, batch_rows: int
 ) -> Iterator[Any]:
-    """Give rows ``start`` to ``stop`` of a file; raise if the file has changed since."""
+    """Yield rows ``start`` to ``stop`` of a file; raise if the file has fewer rows by now."""
     rows = 0
     for batch in rebatch(read_rows(member, schema, batch_rows, start, stop), batch_rows):
         yield batch
@@ -212,12 +212,12 @@ class FileStore:
 
     @contextmanager
     def create(self, _: int) -> Iterator[Any]:
-        """Give the file, open for writing."""
+        """Yield the file, open for writing."""
         yield self.file
         self.file.seek(0)
 
     def open(self, _: int) -> AbstractContextManager[Any]:
-        """Give the file, open for reading."""
+        """Return the file, open for reading."""
         return nullcontext(self.file)
 
 
@@ -228,7 +228,7 @@ class FolderStore:
     folder: str
 
     def check(self) -> None:
-        """Raise if the folder is not there: workers cannot see it, or Ctrl-C removed it."""
+        """Raise if the folder is missing: this worker cannot see it, or Ctrl-C removed it."""
         if not os.path.isdir(self.folder):
             raise TableError(
                 f"There is no folder {os.path.dirname(self.folder)} where rows were scored. All "
@@ -242,7 +242,7 @@ class FolderStore:
 
     @contextmanager
     def create(self, first_row: int) -> Iterator[Any]:
-        """Give a file for the scores of a part; a part may be written more than once."""
+        """Yield a file for the scores of a part; a part may be written more than once."""
         with (
             whole_file(self.path(f"{first_row}.scores")) as unfinished,
             pa.OSFile(str(unfinished), "wb") as file,
@@ -250,7 +250,7 @@ class FolderStore:
             yield file
 
     def open(self, first_row: int) -> AbstractContextManager[Any]:
-        """Give the file of a part, open for reading."""
+        """Return the file of a part, open for reading."""
         return pa.OSFile(str(self.path(f"{first_row}.scores")))
 
 
@@ -259,9 +259,9 @@ Store = FileStore | FolderStore
 
 @contextmanager
 def temporary_file(output: str) -> Iterator[FileStore]:
-    """Give a store in a temporary file, on the disk of the output.
+    """Yield a store in a temporary file, on the disk of the output.
 
-    If the system allows it, the file has no name, so nothing is left when the process is killed.
+    If the system allows it, the file has no name, so nothing is left if the process is killed.
     """
     folder = None if output == locations.STANDARD else os.path.dirname(os.path.realpath(output))
     with writing(TEMPORARY):
@@ -276,7 +276,7 @@ def temporary_file(output: str) -> Iterator[FileStore]:
 
 @contextmanager
 def temporary_folder(path: str) -> Iterator[FolderStore]:
-    """Give a store in a hidden folder next to ``path``; it is removed at the end."""
+    """Yield a store in a hidden folder next to ``path``, which is removed at the end."""
     parent, name = os.path.split(os.path.realpath(path))
     folder = os.path.join(parent, f".{name}.{secrets.token_hex(6)}.part")
     gone = f"{folder}.gone"
@@ -285,7 +285,7 @@ def temporary_folder(path: str) -> Iterator[FolderStore]:
             os.mkdir(folder)
         yield FolderStore(folder)
     finally:
-        # The folder gets another name first, so that workers that still run cannot add files to it.
+        # The folder is renamed first, so that running workers cannot add files to it.
         with suppress(OSError):
             os.rename(folder, gone)
         shutil.rmtree(gone, ignore_errors=True)

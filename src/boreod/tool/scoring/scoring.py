@@ -1,4 +1,4 @@
-"""Scores of record batches: probability, decision, novelty, and reasons on request."""
+"""Score record batches: probability, decision, novelty, and reasons on request."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,22 +34,23 @@ class ScoreOptions:
     Attributes
     ----------
     carry
-        Columns to copy to the output; None for the id columns of the model. If it is empty, the
+        Columns to copy to the output. If None, these are the id columns of the model. If empty, the
         output has row numbers instead.
     all_columns
         Whether to copy all columns.
     reasons
-        Largest number of reasons for every row.
+        Maximum number of reasons for each row.
     top
-        Number of rows to write, the most suspicious first; None for all rows in their order.
+        Number of rows to write, the most suspicious first. If None, all rows are written in the
+        order of the table.
     threshold
-        Threshold of the decision; None for the threshold of the model. With ``"alerts:20"`` the
-        twenty most suspicious rows of this table are alerts. Novel rows come before others; among
-        equal rows the first in the table are taken.
+        Threshold of the decision. If None, it is the threshold of the model. If ``"alerts:20"``,
+        the twenty most suspicious rows of this table are alerts. Novel rows are more suspicious
+        than other rows. Among rows with equal suspicion, the first in the table are alerts.
     novelty
         Whether novel rows are alerts and rank first, and the output has columns about novelty.
     numbers
-        Whether a reason is a column name and what the column adds to the log-odds, not a sentence.
+        Whether a reason is a column and its contribution to the log-odds in place of a sentence.
     batch_rows
         Number of rows that are scored at once.
     """
@@ -68,7 +69,7 @@ class ScoreOptions:
 class Scoring:
     """A model, and the options for scoring rows with it.
 
-    ``carry`` holds the columns to copy; if it is empty, rows are numbered, and if it is None, all
+    ``carry`` holds the columns to copy. If it is empty, rows are numbered. If it is None, all
     columns are copied. ``alerts`` is the requested number of alerts in this table, if any.
     """
 
@@ -80,10 +81,10 @@ class Scoring:
 
     @classmethod
     def plan(cls, model: Predictor, options: ScoreOptions) -> "Scoring":
-        """Check the options of a user, and take from the model what they leave open.
+        """Check the user's options, and replace missing options by those of the model.
 
-        With ``"alerts:20"`` the threshold is known only after all rows are scored; until then it
-        is 1.
+        If the threshold is ``"alerts:20"``, it is known only after all rows are scored. Until then
+        it is 1.
         """
         check_fitted(model)
         carried = model.preparation_.ids_ if options.carry is None else tuple(options.carry)
@@ -95,7 +96,7 @@ class Scoring:
 
     @property
     def columns(self) -> list[str] | None:
-        """Columns of the table that have to be read; None if all columns are needed."""
+        """Columns of the table that must be read; None if all columns must be read."""
         needed = columns_to_read(self.model.preparation_)
         if self.carry is None or needed is None:
             return None
@@ -217,7 +218,7 @@ class Scoring:
     def score_all(
         self, batches: Iterable[Any], first_row: int = 1, tally: Tally | None = None
     ) -> Iterator[tuple[Any, NDArray]]:
-        """Give scores and suspicions of consecutive batches; memory does not grow with them."""
+        """Yield scores and suspicions of consecutive batches; memory does not grow with them."""
         for batch in batches:
             self.check(batch.schema.names)
             if batch.num_rows:
@@ -226,7 +227,7 @@ class Scoring:
 
 
 def _numeric_reasons(found: Assessment, number: int) -> list[list[str]]:
-    """Return reasons as names and contributions; for a novel row the first says why it is novel."""
+    """Return reasons as names and contributions; the first reason of a novel row is novelty."""
     assert found.explanation is not None
     top = judging.top_reasons(found.explanation, number)
     texts = [[judging.write_reason(*pair) for pair in row] for row in top]
@@ -294,11 +295,11 @@ def map_in_arrow(
     model
         A model, or the name of its file. The function holds the model.
     carry
-        Columns to copy to the output. If it is empty, these are the id columns of the model, or all
-        columns if the model has none.
+        Columns to copy to the output. If empty, these are the id columns of the model, or all
+        columns if the model has no id columns.
     reasons, threshold, novelty, numbers
         As in :class:`boreod.tool.ScoreOptions`. A number of alerts must be a rate, such as
-        ``"alerts:20/5000"``. There are no ranks.
+        ``"alerts:20/5000"``. The output has no ranks.
 
     Examples
     --------
@@ -337,7 +338,7 @@ class ArrowMap:
     scoring: Scoring
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Give record batches with ids, probability, decision, novelty and reasons of all rows."""
+        """Yield record batches with ids, probability, decision, novelty and reasons of all rows."""
         for scored, _ in self.scoring.score_all(batches):
             yield scored
 
@@ -372,7 +373,7 @@ def with_ranks(
         place = batch.schema.names.index("outlier")
         alerts = pa.array(cut.alerts(suspicion, first_row))
         batch = batch.set_column(place, batch.schema.field(place), alerts)
-    # Sorted values are found four times as fast, because memory is read in order.
+    # Searching for sorted values is four times as fast, because memory is read in order.
     order = np.argsort(suspicion)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = judging.rank(suspicion[order], ascending)

@@ -1,7 +1,7 @@
 """Score a table of any size, and write the scores to a file or a folder.
 
 Ranks are known only after all rows are scored. So scored batches are first written to a temporary
-file or folder, and only 8 bytes a row are kept in memory.
+file or folder, and only 8 bytes per row stay in memory.
 """
 
 import os
@@ -51,7 +51,7 @@ class ScoreSummary:
     outliers
         Number of alerts: rows above the threshold, and novel rows.
     novel
-        Number of novel rows; None if novelty was not asked for or cannot be computed.
+        Number of novel rows; None if novelty was not requested or cannot be computed.
     threshold
         Probability above which a row is an alert.
     written
@@ -61,7 +61,7 @@ class ScoreSummary:
     files
         Number of files in the output.
     asked
-        Number of alerts that was asked for; None if a threshold decides on alerts.
+        Requested number of alerts; None if a threshold decides which rows are alerts.
     """
 
     rows: int
@@ -83,12 +83,12 @@ def score_table(
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
 ) -> ScoreSummary:
-    """Score a table, and write the scores to a file; scores of Parquet files may be a folder.
+    """Score a table, and write the scores to a file, or scores of Parquet files to a folder.
 
     The output has the id columns, ``probability``, ``rank``, ``outlier``, ``novelty``, ``outside``
     and reasons. A folder has a file for each input file, with the same name; ranks and row numbers
     count the rows of all files. Memory does not depend on the length of the table, except for 8
-    bytes a row.
+    bytes per row.
 
     Inside ``with boreod.parallel.dask(...)`` the cluster scores Parquet files in chunks, and all
     workers must be able to write to the disk of the output. Otherwise ``n_jobs`` threads, as set in
@@ -109,7 +109,7 @@ def score_table(
     reading
         Options of ``boreod.tables.open_table``.
     verbose
-        Show a progress bar if it takes long.
+        Whether to show a progress bar if the work takes long.
     """
     wanted = options or ScoreOptions()
     name = fspath(source)
@@ -132,7 +132,7 @@ def score_table(
         else:
             table = stack.enter_context(parts.open_whole(name, scoring, reading, verbose))
             store = stack.enter_context(parts.temporary_file(target))
-            # The only part has a progress bar of its own.
+            # The table is a single part, which has a progress bar of its own.
             engine = Threads(model.n_jobs)
         scoring.check(table.schema.names)
         suspicion, tally = _score_parts(table, scoring, store, engine)
@@ -174,7 +174,7 @@ def is_folder_name(path: str) -> bool:
 
 @dataclass(frozen=True)
 class CheckedTable:
-    """Number of rows of a table, and findings: how it differs from the training table."""
+    """The number of rows of a table, and its findings: the differences from the training table."""
 
     rows: int
     findings: list[Finding]
@@ -195,7 +195,7 @@ def check_table(
     Parameters
     ----------
     limits
-        How far the table may differ; None for the default limits.
+        How far the table may differ. If None, the default limits are used.
     threshold, novelty
         As in :class:`ScoreOptions`. With ``"alerts:20"`` the number of alerts is not checked.
     model, source, reading, verbose
@@ -225,7 +225,7 @@ def check_table(
 
 
 def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> Iterator[Finding]:
-    # A requested number of alerts is not checked.
+    # If the user asks for a number of alerts, this number is not checked.
     threshold = scoring.threshold if scoring.alerts is None else None
     return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.knows_novelty)
 
@@ -296,14 +296,14 @@ def _score_part(
     schema_of_scores = scoring.schema(schema).append(pa.field("suspicion", pa.float64()))
     batches = part.read(schema, scoring.options.batch_rows)
     with (
-        # Workers share the parts, so threads alone score a part.
+        # Workers share the parts, so each part is scored by threads of one worker only.
         use_engine(Threads),
         writing(parts.TEMPORARY),
         store.create(part.first_row) as file,
         pa.ipc.new_stream(file, schema_of_scores) as sink,
     ):
         for scored, own in scoring.score_all(batches, part.first_row, tally):
-            # This raises after Ctrl-C, so that the worker stops.
+            # After Ctrl-C, this raises an error, which stops the worker.
             store.check()
             sink.write_batch(scored.append_column("suspicion", pa.array(own)))
             suspicion.frombytes(np.ascontiguousarray(own, np.float64).tobytes())
@@ -313,7 +313,7 @@ def _score_part(
 def read_ranked(
     store: parts.Store, chunks: Iterable[parts.Part], ascending: NDArray, cut: Cut | None
 ) -> Iterator[Any]:
-    """Give the scored batches of some parts with ranks; a ``cut`` decides which are alerts.
+    """Yield the scored batches of some parts with ranks; a ``cut`` decides which are alerts.
 
     ``ascending`` holds the suspicions of all rows, sorted.
     """
@@ -321,7 +321,7 @@ def read_ranked(
         first_row = part.first_row
         with store.open(first_row) as file:
             for batch in pa.ipc.open_stream(file):
-                # The suspicion is the last column. The table may have another one of the same name.
+                # The suspicion is the last column. Another column may have the same name.
                 last = batch.num_columns - 1
                 suspicion = batch.column(last).to_numpy()
                 scored = batch.select(list(range(last)))
@@ -330,7 +330,7 @@ def read_ranked(
 
 
 def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:
-    """Give all ranked batches, or only the ``top`` most suspicious rows, sorted by rank."""
+    """Yield all ranked batches, or only the ``top`` most suspicious rows, sorted by rank."""
     if top is None:
         yield from batches
         return
@@ -356,7 +356,7 @@ def _write_folder(
 ) -> None:
     """Write all files into a folder of the store, and then move that folder to the output."""
     whole = store.path("whole")
-    # Folders are made here and not in threads, which could make them again after Ctrl-C.
+    # Folders are made here and not in threads: a thread might make them again after Ctrl-C.
     with writing(target):
         for file in files:
             Path(whole, file.name).parent.mkdir(parents=True, exist_ok=True)
