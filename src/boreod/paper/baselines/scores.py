@@ -161,8 +161,9 @@ def choose_members(scores: NDArray, n_outliers: int) -> list[int]:
     best = distances[first]
     left = [place for place in range(len(scores)) if place != first]
     while left:
-        unlike = [distance(scores[place], ensemble, weights) for place in left]
-        place = left.pop(int(np.argmax(unlike)))
+        place = left.pop(
+            int(np.argmax([distance(scores[place], ensemble, weights) for place in left]))
+        )
         candidate = scores[[*members, place]].mean(axis=0)
         closer = distance(candidate, target, weights)
         if closer < best:

@@ -128,8 +128,9 @@ def solve(problem: Problem) -> Solution:
     outputs = problem.kernel @ (signs * weights)
     rho, gamma = _find_multipliers(problem, weights, outputs)
     half = 0.5 * float((signs * weights) @ outputs)
-    margins = signs * rho + gamma * (problem.codes != UNLABELLED)
-    losses = np.maximum(0.0, margins - signs * outputs)
+    losses = np.maximum(
+        0.0, (signs * rho + gamma * (problem.codes != UNLABELLED)) - signs * outputs
+    )
     primal = half - rho - problem.kappa * gamma + float(problem.caps @ losses)
     return Solution(weights, outputs, rho, gamma, primal, -half)
 
@@ -175,8 +176,7 @@ def _find_start(problem: Problem, start: NDArray | None) -> NDArray:
     high = _spread_weights(problem, capacities, totals)
     labelled = problem.codes != UNLABELLED
     missing = max(0.0, problem.kappa - float(low[labelled].sum()))
-    room = float((high - low)[labelled].sum())
-    share = min(1.0, missing / max(room, np.finfo(np.float64).tiny))
+    share = min(1.0, missing / max(float((high - low)[labelled].sum()), np.finfo(np.float64).tiny))
     return np.minimum(problem.caps, (1.0 - share) * low + share * high)
 
 
@@ -219,8 +219,7 @@ def _take_newton_step(problem: Problem, weights: NDArray) -> bool:
     ridge = 1e-15 * len(free) * matrix.diagonal().max()
     corner = -ridge * np.eye(len(constraints))
     blocks = np.block([[matrix + ridge * np.eye(len(free)), constraints.T], [constraints, corner]])
-    targets = np.append(-slopes, np.zeros(len(constraints)))
-    direction = np.linalg.solve(blocks, targets)[: len(free)]
+    direction = np.linalg.solve(blocks, np.append(-slopes, np.zeros(len(constraints))))[: len(free)]
     direction -= np.linalg.lstsq(constraints, constraints @ direction, rcond=None)[0]
     if slopes @ direction >= 0.0:
         return True
@@ -349,6 +348,9 @@ def _find_curvature(kernel: NDArray, codes: NDArray, movers: NDArray, changes: N
             signed = SIGNS[codes[row] + 1] * changes[place]
             for other_place, other in enumerate(movers):
                 if changes[other_place] != 0.0:
-                    other_signed = SIGNS[codes[other] + 1] * changes[other_place]
-                    curvature += signed * other_signed * kernel[row, other]
+                    curvature += (
+                        signed
+                        * (SIGNS[codes[other] + 1] * changes[other_place])
+                        * kernel[row, other]
+                    )
     return curvature

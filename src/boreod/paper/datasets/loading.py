@@ -104,8 +104,9 @@ def _make_builtin(info: DatasetInfo) -> tuple[NDArray, NDArray]:
     """Return the inliers and then the outliers, both in scikit-learn's order."""
     from sklearn import datasets
 
-    function = getattr(datasets, info.source.removeprefix("sklearn.datasets."))
-    points, classes = function(return_X_y=True)
+    points, classes = getattr(datasets, info.source.removeprefix("sklearn.datasets."))(
+        return_X_y=True
+    )
     is_outlier = classes == BUILTIN_OUTLIERS[info.name]
     rows = np.concatenate([points[~is_outlier], points[is_outlier][: info.outliers]])
     return rows.astype(np.float64), _labels(info.n, info.outliers)

@@ -341,8 +341,9 @@ def _draw(summary: Summary, title: str, folder: Path) -> Figure:
     curves = {name: np.array([cell.mean for cell in of if cell]) for name, of in cells.items()}
     spreads = {name: np.array([cell.sd for cell in of if cell]) for name, of in cells.items()}
     figure, panels = new_panels(1, columns=1, size=(6.4, 4.0))
-    costs = np.array([1e6 * read_budget(budget)[0] for budget in budgets])
-    draw_quality(panels[0], costs, curves, spreads)
+    draw_quality(
+        panels[0], np.array([1e6 * read_budget(budget)[0] for budget in budgets]), curves, spreads
+    )
     panels[0].set(xlabel="budget: time per row [µs]", ylabel="on judged rows")
     path = save_picture(figure, folder / "budgets")
     text = f"Quality of {title} over the budget, mean and standard deviation over splits."

@@ -194,8 +194,7 @@ def _peer(module: str, name: str, seed_name: str = "random_state", **options: An
     """Return a function that imports another library and makes its classifier."""
 
     def make(_: Any, seed: int) -> LabelledRows:
-        classifier = getattr(import_module(module), name)
-        return LabelledRows(classifier(**{seed_name: seed}, **options))
+        return LabelledRows(getattr(import_module(module), name)(**{seed_name: seed}, **options))
 
     return make
 

@@ -137,8 +137,7 @@ def _draw(strata: NDArray, seed: int, **sizes: Any) -> list[NDArray]:
     """Return the places of two random parts of the rows, with the same share of each stratum."""
     from sklearn.model_selection import train_test_split
 
-    places = np.arange(len(strata))
-    return train_test_split(places, stratify=strata, random_state=seed, **sizes)
+    return train_test_split(np.arange(len(strata)), stratify=strata, random_state=seed, **sizes)
 
 
 def judge(y_true: NDArray, y_score: NDArray) -> dict[str, float]:
@@ -233,8 +232,9 @@ def draw_few_labels(points: NDArray, codes: NDArray, share: float, seed: int) ->
     labels = codes[train].astype(np.int64)
     outliers = np.flatnonzero(labels == OUTLIER)
     n_known = max(2, round(share * len(outliers))) if share else 0
-    random = np.random.default_rng(1000 * seed + int(1000 * share))
-    labels[random.permutation(outliers)[n_known:]] = INLIER
+    labels[
+        np.random.default_rng(1000 * seed + int(1000 * share)).permutation(outliers)[n_known:]
+    ] = INLIER
     return FewLabels(scaled[train], labels, scaled[test], codes[test] == OUTLIER)
 
 

@@ -69,8 +69,7 @@ class Summary:
 
     def cell(self, dataset: str, method: str, measure: str) -> Cell | None:
         """Return mean and standard deviation, or None if no run has the measure."""
-        runs = self.runs(dataset, method)
-        values = [run[measure] for run in runs if measure in run]
+        values = [run[measure] for run in self.runs(dataset, method) if measure in run]
         return Cell.of(values) if values else None
 
     def show(
@@ -95,8 +94,11 @@ class Summary:
 
     def means(self, datasets: list[str], method: str, measure: str) -> list[float]:
         """Return the means on some data sets; leave out those without the measure."""
-        cells = [self.cell(dataset, method, measure) for dataset in datasets]
-        return [cell.mean for cell in cells if cell]
+        return [
+            cell.mean
+            for cell in [self.cell(dataset, method, measure) for dataset in datasets]
+            if cell
+        ]
 
     def overall(self, method: str, measure: str) -> float | None:
         """Return the mean over data sets, or None if one of them has no run."""

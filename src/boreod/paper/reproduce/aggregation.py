@@ -110,8 +110,7 @@ def _run_schemes(name: str, repetition: int, seed: int, data: Path | None) -> di
     split = split_rows(codes, repetition, "transductive", seed)
     fixed: dict[str, Any] = {"n_jobs": 1, "random_state": seed + repetition}
     training = train(rows, split.labels, seed + repetition)
-    bags = list(training.bags.rows)
-    odds = learn_bags(training, bags)
+    odds = learn_bags(training, list(training.bags.rows))
     scores = {
         "mean": average_bags(odds),
         "replacement": average_bags(learn_bags(training, draw_again(training))),
@@ -143,8 +142,9 @@ def learn_bags(training: Training, bags: list[NDArray]) -> NDArray:
             targets = (training.codes[rows] == OUTLIER).astype(float)
             equal = np.ones(len(rows))
             penalty = float(recipe.penalty)
-            table = training.table[rows]
-            beta, _ = fit_standardized(table, targets, penalty, equal, recipe.fit_intercept)
+            beta, _ = fit_standardized(
+                training.table[rows], targets, penalty, equal, recipe.fit_intercept
+            )
             found.append(beta[0] + training.table @ beta[1:])
     return np.column_stack(found)
 
@@ -166,8 +166,9 @@ def stack(training: Training, seed: int) -> NDArray:
     """Return the weights of bags that fit the labels best by cross-validated probabilities."""
     labelled = np.flatnonzero(training.codes >= 0)
     outlying = training.codes[labelled] == OUTLIER
-    n_folds = min(FOLDS, outlying.sum(), (~outlying).sum())
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    folds = StratifiedKFold(
+        min(FOLDS, outlying.sum(), (~outlying).sum()), shuffle=True, random_state=seed
+    )
     level_one = np.empty((len(labelled), len(training.bags.rows)))
     for _, part in folds.split(labelled, outlying):
         held = labelled[part]

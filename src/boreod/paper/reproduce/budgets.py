@@ -101,8 +101,7 @@ def _one_draw(
     def measure(
         places: list[int], bags: Bags = bags, weights: NDArray | None = None
     ) -> list[float]:
-        odds = learn_odds(training, places, bags)[split.test]
-        scores = average_bags(odds, weights)
+        scores = average_bags(learn_odds(training, places, bags)[split.test], weights)
         return [float(auc(outliers, scores)), early_auc(outliers, scores)]
 
     def measure_all(budget: float, fill: bool) -> list[float]:
@@ -152,8 +151,7 @@ def learn_odds(training: Training, places: list[int], bags: Bags) -> NDArray:
         return np.zeros((len(training.table), len(bags.rows)))
     recipe = training.options.recipe
     table = np.ascontiguousarray(training.table[:, sorted(places)])
-    penalty = float(recipe.penalty)
-    head = LogisticHead.fit(table, bags, penalty, Threads(1), recipe.fit_intercept)
+    head = LogisticHead.fit(table, bags, float(recipe.penalty), Threads(1), recipe.fit_intercept)
     return head.log_odds(table)
 
 
@@ -182,8 +180,7 @@ def follow(training: Training, bags: Bags, costs: Costs, cost_aware: bool) -> Pa
 
 def choose(paths: Paths, budget: float) -> list[int]:
     """Return the places of the columns in the paper's stable set."""
-    order = paths.rank(budget, Threads(1), False)[0]
-    return stable_set(order, paths.costs, budget, False)
+    return stable_set(paths.rank(budget, Threads(1), False)[0], paths.costs, budget, False)
 
 
 def compare_with_bags(paths: Paths, budget: float, chosen: list[int]) -> NDArray:
@@ -235,8 +232,7 @@ def _roughness(results: dict[str, Draws]) -> Table:
         similar = [np.mean([draw["similar"][key] for draw in draws]) for key in ("budget", "omp")]
         falls = [str(Cell.of(falls_of(draws, key))) for key in shown]
         rows.append([name, *falls, *(f"{value:.2f}" for value in similar)])
-    titles = (CURVES | VARIANTS).values()
-    header = ["set", *titles, "Jaccard: Budget", "OMP"]
+    header = ["set", *(CURVES | VARIANTS).values(), "Jaccard: Budget", "OMP"]
     return Table(header, rows, caption="Falls of AUC along a curve, in points; similarity of bags")
 
 
@@ -246,8 +242,9 @@ def _draw(draws: Draws, name: str) -> Any:
     for place, (measure, ax) in enumerate(zip(SHOWN, panels, strict=True)):
         found = {title: curve_of(draws, key, place) for key, title in CURVES.items()}
         means = {title: values.mean(axis=0) for title, values in found.items()}
-        spreads = {title: values.std(axis=0) for title, values in found.items()}
-        charts.draw_quality(ax, budgets, means, spreads)
+        charts.draw_quality(
+            ax, budgets, means, {title: values.std(axis=0) for title, values in found.items()}
+        )
         label = MEASURES[measure]
         ax.set(xlabel="budget", ylabel=label, title=f"{name}: {label}")
     return figure

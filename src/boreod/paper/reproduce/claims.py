@@ -113,8 +113,11 @@ def claims_of_figures(settings: Settings) -> list[Claim]:
     """Return the claims about bags in two spaces and about sensitivity."""
     names = settings.only(figures.MAPPED)
     gains = [figures.is_better(figures.compare_spaces(settings, name)[0]) for name in names]
-    says = "In bags, the representation separates outliers better"
-    claims = [about_sets(says, [True] * len(gains), gains)]
+    claims = [
+        about_sets(
+            "In bags, the representation separates outliers better", [True] * len(gains), gains
+        )
+    ]
     for name in settings.only(figures.SENSITIVITY):
         bore, ssad = (
             figures.judge_grids(settings, name, method).mean(axis=0) for method in figures.GRIDS

@@ -111,12 +111,10 @@ def agreement(table: NDArray, outliers: NDArray) -> float:
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.preprocessing import StandardScaler
 
-    standard = StandardScaler().fit_transform(table)
-    model = KNeighborsClassifier(NEIGHBORS).fit(standard, outliers)
+    model = KNeighborsClassifier(NEIGHBORS).fit(StandardScaler().fit_transform(table), outliers)
     # If it gets no rows, kneighbors leaves each row out of its own neighbors.
     places = model.kneighbors(return_distance=False)
-    votes = outliers[places].mean(axis=1) > 0.5
-    return float(np.mean(votes == outliers))
+    return float(np.mean((outliers[places].mean(axis=1) > 0.5) == outliers))
 
 
 def reproduce_roc(settings: Settings) -> Section:
@@ -135,10 +133,12 @@ def reproduce_roc(settings: Settings) -> Section:
             found = np.array([run["roc"] for run in runs])
             rates = found.mean(axis=0)
             spread = found.std(axis=0)
-            limits = [rates - spread, rates + spread]
-            band = np.array([np.interp(charts.GRID, RATES, end) for end in limits])
-            area = float(np.mean([run["auc"] for run in runs]))
-            curve = charts.Curve(RATES, rates, area, band=band.clip(0.0, 1.0))
+            band = np.array(
+                [np.interp(charts.GRID, RATES, end) for end in [rates - spread, rates + spread]]
+            )
+            curve = charts.Curve(
+                RATES, rates, float(np.mean([run["auc"] for run in runs])), band=band.clip(0.0, 1.0)
+            )
             curves[METHODS[method].title] = curve
             points = zip(RATES.tolist(), rates.tolist(), spread.tolist(), strict=True)
             fact = {"dataset": name, "method": method}
@@ -151,8 +151,7 @@ def reproduce_roc(settings: Settings) -> Section:
         save_picture(figure, settings.folder / "roc"),
         f"ROC curves of BORE and six other methods on {', '.join(names)}.",
     )
-    text = paragraphs("roc", count=settings.count)
-    return Section("Figure 2: ROC curves", [*text, picture])
+    return Section("Figure 2: ROC curves", [*paragraphs("roc", count=settings.count), picture])
 
 
 def reproduce_sensitivity(settings: Settings) -> Section:
@@ -198,8 +197,7 @@ def judge_grids(settings: Settings, name: str, method: str) -> NDArray:
     axes = axes_of(settings, method)
     plan = [(name, repetition, method, *axes.values()) for repetition in range(settings.count)]
     results = settings.run(_judge_grid, plan, f"sensitivity of {method.upper()}")
-    found = np.array([result["auc"] for result in results])
-    return found.reshape(-1, *map(len, axes.values()))
+    return np.array([result["auc"] for result in results]).reshape(-1, *map(len, axes.values()))
 
 
 def enough_bags(settings: Settings, means: NDArray) -> NDArray:
@@ -219,8 +217,7 @@ def _judge_grid(
     for a, b in product(*axes):
         model: BORE | LabelledRows
         if method == "bore":
-            bagging = Bagging(max_samples=a)
-            model = BORE(n_estimators=int(b), bagging=bagging, **fixed)
+            model = BORE(n_estimators=int(b), bagging=Bagging(max_samples=a), **fixed)
         else:
             model = LabelledRows(SSAD(kappa=a, sigma=b, **fixed))
         scores = model.fit(rows[split.fitted], split.labels).decision_function(rows[split.test])

@@ -45,8 +45,9 @@ def reproduce_quality(settings: Settings) -> Section:
     plan = [(seed, share, name) for seed, share, name in every if takes_part(name, share)]
     runs = _run(settings, plan)
     kept = ("dataset", "seed", "share", "method", *MEASURES, "brier", "took")
-    rows = [{key: run.get(key, "") for key in kept} for run in runs]
-    write_csv(settings.folder / "quality.csv", rows)
+    write_csv(
+        settings.folder / "quality.csv", [{key: run.get(key, "") for key in kept} for run in runs]
+    )
     summaries = {
         share: Summary([run for run in runs if run["share"] == share])
         for share in dict.fromkeys(run["share"] for run in runs)
@@ -237,8 +238,7 @@ def _losses(summaries: dict[float, Summary]) -> list[Block]:
         "of one pair at a time, and for other sets only as far as these are like them"
     )
     sentences = [_verdict(share, summaries[share], found) for share, found in losses.items()]
-    table = Table(["Detector minus", *shares], rows, caption=caption)
-    return [table, *map(Paragraph, sentences)]
+    return [Table(["Detector minus", *shares], rows, caption=caption), *map(Paragraph, sentences)]
 
 
 def _verdict(share: float, summary: Summary, losses: dict[str, Loss]) -> str:

@@ -89,8 +89,9 @@ def reproduce_table2(settings: Settings) -> Section:
         for run in runs
         if "error" in run
     ]
-    blocks = [text, distances(summary, paper), members, *failures]
-    return Section("Table 2: seven methods", blocks, parts)
+    return Section(
+        "Table 2: seven methods", [text, distances(summary, paper), members, *failures], parts
+    )
 
 
 def load_paper(names: list[str]) -> Summary:
@@ -154,8 +155,10 @@ def _one_set(summary: Summary, paper: Summary, name: str) -> Section:
     for method in summary.methods:
         row = [_title(method)]
         for measure in PRINTED:
-            printed = paper.cell(name, method, measure)
-            row += [summary.show(name, method, measure), str(printed or "-")]
+            row += [
+                summary.show(name, method, measure),
+                str(paper.cell(name, method, measure) or "-"),
+            ]
         rows.append(row)
     return Section(name, [Table(["method", *BESIDE], rows)])
 
