@@ -28,7 +28,6 @@ NAMES = (
     "sensitivity",
     "budget",
     "aggregation",
-    "quality",
 )
 
 
@@ -135,29 +134,20 @@ def evaluate(
 
 @plain_errors
 def reproduce(
-    part: Annotated[
-        str, typer.Argument(help=f"{', '.join(NAMES)}, or all for the paper.", metavar="PART")
-    ],
+    part: Annotated[str, typer.Argument(help=f"{', '.join(NAMES)}, or all.", metavar="PART")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for tables, pictures and report.")
     ] = Path("results"),
     datasets: Annotated[
         str | None,
-        typer.Option(
-            help="Data sets, separated by commas; default: the twelve of the paper. For quality "
-            "also .npz files; default: those of --data, too."
-        ),
-    ] = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(help="Methods for quality; default: all that are installed."),
+        typer.Option(help="Data sets, separated by commas; default: the twelve of the paper."),
     ] = None,
     repetitions: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Number of samples or splits; default: 10 (20 draws of costs, 5 seeds of "
-            "quality), or 1 (2 draws) with --quick.",
+            help="Number of samples or splits; default: 10 (20 draws of costs), or 1 (2 draws) "
+            "with --quick.",
         ),
     ] = None,
     quick: Annotated[
@@ -173,34 +163,25 @@ def reproduce(
 ) -> None:
     """Reproduce a table or figure of the paper as CSV, PNG, SVG and Markdown; all also as HTML.
 
-    The part quality is not in the paper: it compares detectors with few labels. If a run was
-    stopped, the same command continues it.
+    If a run was stopped, the same command continues it.
 
     Example: boreod reproduce table2 --datasets wine --quick --jobs 1 -o results
     """
-    from boreod.paper.reproduce import PAPER_PARTS, PARTS, SETS, Settings
+    from boreod.paper.reproduce import PARTS, SETS, Settings
     from boreod.paper.reproduce import reproduce as run
-    from boreod.paper.reproduce.quality import find_sets
     from boreod.tool.documents import to_markdown
 
     if part != "all" and part not in PARTS:
         raise typer.BadParameter(f"must be one of {', '.join(PARTS)}, all; got {part!r}.")
-    if methods is not None and part != "quality":
-        raise typer.BadParameter(f"--methods is for quality only; got the part {part!r}.")
-    names = tuple(split_names(datasets) or ())
-    if part == "quality":
-        names = names or find_sets(data)
-    else:
-        for name in names:
-            _check_dataset(name)
+    names = tuple(split_names(datasets) or SETS)
+    for name in names:
+        _check_dataset(name)
     if fresh:
         (output / "runs.jsonl").unlink(missing_ok=True)
-    settings = Settings(
-        output, names or SETS, repetitions, quick, data, jobs, seed, not quiet, split_names(methods)
-    )
+    settings = Settings(output, names, repetitions, quick, data, jobs, seed, not quiet)
     started = time.perf_counter()
     try:
-        sections = run(list(PAPER_PARTS) if part == "all" else [part], settings)
+        sections = run(list(PARTS) if part == "all" else [part], settings)
     except KeyboardInterrupt:
         stop_with_journal(output / "runs.jsonl")
     if part == "all":

@@ -16,7 +16,7 @@ from boreod.paper.commands import NAMES
 from boreod.paper.evaluation.methods import PAPER
 from boreod.paper.evaluation.runs import code_digest
 from boreod.paper.evaluation.summary import Summary
-from boreod.paper.reproduce import PAPER_PARTS, PARTS, SETS, Settings, reproduce
+from boreod.paper.reproduce import PARTS, SETS, Settings, reproduce
 from boreod.paper.reproduce.setup import make_feature_bagging, read_paper
 from boreod.paper.reproduce.tables import distances, fewest_outliers
 from boreod.tool.documents import to_markdown
@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
     """Return the results of everything, on one small set."""
     path = tmp_path_factory.mktemp("results")
     settings = Settings(path, ("wine",), quick=True, n_jobs=1, verbose=False)
-    reproduce(list(PAPER_PARTS), settings)
+    reproduce(list(PARTS), settings)
     return path
 
 
@@ -37,7 +37,7 @@ def read(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
-@pytest.mark.parametrize("name", PAPER_PARTS)
+@pytest.mark.parametrize("name", PARTS)
 def test_every_part_leaves_its_files(folder, name):
     assert (folder / f"{name}.md").read_text(encoding="utf-8").startswith("# ")
     assert read(folder / f"{name}.csv")
@@ -53,7 +53,7 @@ def test_pictures_are_complete(folder, picture):
 def test_the_report_has_everything_and_needs_nothing(folder):
     markdown = (folder / "report.md").read_text(encoding="utf-8")
     page = (folder / "report.html").read_text(encoding="utf-8")
-    for name in PAPER_PARTS:
+    for name in PARTS:
         title = (folder / f"{name}.md").read_text(encoding="utf-8").splitlines()[0][2:]
         assert f"## {title}" in markdown
         assert f">{title}</h2>" in page

@@ -1,11 +1,8 @@
 """Run one method on one split: it learns from some rows and ranks the others.
 
-There are four protocols, and all judge 40 % of the rows. In the paper's, ``"transductive"``, the
+There are three protocols, and all judge 40 % of the rows. In the paper's, ``"transductive"``, the
 judged rows are unlabelled rows of the fit, so their neighborhoods are known. ``"unstratified"`` is
 the same with plain random splits. In ``"unseen"`` the detector meets the judged rows after the fit.
-The fourth hides the labels of most outliers. It takes at most 5000 rows, scales columns to [0, 1],
-and labels a share of the training outliers, at least two. All other training rows are passed as
-inliers, so these are contaminated, as they are in use.
 """
 
 import time
@@ -30,7 +27,6 @@ MEASURES = {
 }
 # False-positive rates at which ROC curves are kept; half of them are below 0.1.
 RATES = np.concatenate([np.linspace(0.0, 0.1, 41)[:-1], np.linspace(0.1, 1.0, 61)])
-MOST_ROWS_FEW_LABELS = 5000
 
 
 @dataclass(frozen=True)
@@ -198,78 +194,6 @@ def run_method(
         "test_outliers": int(outliers.sum()),
         "columns": len(getattr(model, "columns_", ())),
     }
-
-
-@dataclass(frozen=True)
-class FewLabels:
-    """Rows to learn from with labels (1 for known outliers, else 0), and rows to judge."""
-
-    rows: NDArray
-    labels: NDArray
-    new_rows: NDArray
-    outliers: NDArray
-
-
-def draw_few_labels(points: NDArray, codes: NDArray, share: float, seed: int) -> FewLabels:
-    """Draw rows, split them, and hide the labels of most outliers.
-
-    The split does not depend on the share of labelled outliers. A share of 0 gives no labels.
-
-    Examples
-    --------
-    >>> points, codes = np.arange(100.0).reshape(-1, 1), np.repeat([0, 1], [80, 20])
-    >>> task = draw_few_labels(points, codes, share=0.25, seed=0)
-    >>> len(task.rows), int(task.labels.sum()), int(task.outliers.sum())
-    (60, 3, 8)
-    """
-    if len(codes) > MOST_ROWS_FEW_LABELS:
-        drawn, _ = _draw(codes, seed, train_size=MOST_ROWS_FEW_LABELS)
-        points = points[drawn]
-        codes = codes[drawn]
-    width = np.ptp(points, axis=0)
-    scaled = (points - points.min(axis=0)) / np.where(width > 0, width, 1.0)
-    train, test = _draw(codes, seed, test_size=TEST_SHARE)
-    labels = codes[train].astype(np.int64)
-    outliers = np.flatnonzero(labels == OUTLIER)
-    n_known = max(2, round(share * len(outliers))) if share else 0
-    labels[
-        np.random.default_rng(1000 * seed + int(1000 * share)).permutation(outliers)[n_known:]
-    ] = INLIER
-    return FewLabels(scaled[train], labels, scaled[test], codes[test] == OUTLIER)
-
-
-def run_with_few_labels(
-    points: NDArray, codes: NDArray, name: str, share: float, seed: int
-) -> dict[str, float]:
-    """Return measures, seconds and, for probabilities learned from labels, the Brier score."""
-    task = draw_few_labels(points, codes, share, seed)
-    method = METHODS[name]
-    model = method.make(None, seed)
-    started = time.perf_counter()
-    model.fit(task.rows, task.labels if share else None)
-    if method.has_probabilities:
-        scores = model.predict_proba(task.new_rows)[:, 1]
-    else:
-        scores = model.decision_function(task.new_rows)
-    result = {"took": time.perf_counter() - started, **judge(task.outliers, scores)}
-    # Without labels a detector returns quantiles, which have no Brier score.
-    if share and method.has_probabilities:
-        result["brier"] = float(np.mean((scores - task.outliers) ** 2))
-    return result
-
-
-def takes_part(name: str, share: float) -> bool:
-    """Whether a method is compared when this share of the outliers is labelled.
-
-    Examples
-    --------
-    >>> [name for name in ("detector", "bore", "iforest", "knn") if takes_part(name, 0.0)]
-    ['detector', 'iforest', 'knn']
-    """
-    method = METHODS[name]
-    if share:
-        return method.group != "unlabelled"
-    return method.group == "ours" or method.labels == "none"
 
 
 def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:

@@ -1,17 +1,17 @@
-"""Run and write the tables and figures of the paper, and a comparison with few labels."""
+"""Run and write the tables and figures of the paper, and what it claims."""
 
 import time
 from collections.abc import Callable
 from itertools import product
 
 from boreod.files import write_text
-from boreod.paper.reproduce import aggregation, budgets, claims, figures, quality, tables
+from boreod.paper.reproduce import aggregation, budgets, claims, figures, tables
 from boreod.paper.reproduce.setup import SETS, Settings, describe_code, hash_of, paragraphs
 from boreod.text import count_of, show_seconds
 from boreod.tool.documents import Section, to_markdown, to_page
 from boreod.tool.drawing.style import load_pyplot
 
-__all__ = ["PAPER_PARTS", "PARTS", "SETS", "Settings", "reproduce"]
+__all__ = ["PARTS", "SETS", "Settings", "reproduce"]
 
 PARTS: dict[str, Callable[[Settings], Section]] = {
     "claims": claims.reproduce_claims,
@@ -22,10 +22,8 @@ PARTS: dict[str, Callable[[Settings], Section]] = {
     "sensitivity": figures.reproduce_sensitivity,
     "budget": budgets.reproduce_budget,
     "aggregation": aggregation.reproduce_aggregation,
-    "quality": quality.reproduce_quality,
 }
-# The parts that ``all`` runs, and those that draw.
-PAPER_PARTS = tuple(name for name in PARTS if name != "quality")
+# The parts that draw pictures.
 DRAWN = {"tsne", "roc", "sensitivity", "budget"}
 TITLE = "Learning Representations for Outlier Detection on a Budget, reproduced"
 
@@ -36,9 +34,8 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
     # What is missing is reported before anything runs.
     if DRAWN & set(parts):
         load_pyplot()
-    if set(parts) & set(PAPER_PARTS):
-        for name, repetition in product(settings.datasets, range(settings.count)):
-            hash_of(name, repetition, settings.data)
+    for name, repetition in product(settings.datasets, range(settings.count)):
+        hash_of(name, repetition, settings.data)
     sections = []
     for name in parts:
         sections.append(PARTS[name](settings))

@@ -58,8 +58,6 @@ class Settings:
         Random seed of splits and methods.
     verbose
         Whether to show a progress bar when the work is long.
-    methods
-        Methods of the part ``quality``; None for all.
     """
 
     folder: Path
@@ -70,7 +68,6 @@ class Settings:
     n_jobs: int = -1
     seed: int = 0
     verbose: bool = True
-    methods: Sequence[str] | None = None
 
     @property
     def count(self) -> int:

@@ -4,13 +4,10 @@ import csv
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from few_labels import choose_methods, compare_quality, find_sets, load_set, main
 
 from boreod import BORE
-from boreod.paper.reproduce import SETS, Settings, reproduce
-from boreod.paper.reproduce.quality import choose_methods, find_sets, load_set
-from boreod.tool.cli import app
-from boreod.tool.documents import to_markdown
+from boreod.paper.reproduce import SETS, Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # few rows: some k are left out, and said so
 METHODS = ("detector", "bore", "knn")
@@ -33,7 +30,7 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def settings(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
-    return Settings(folder, ("far", "wide"), 2, False, data, 1, 0, False, METHODS)
+    return Settings(folder, ("far", "wide"), 2, False, data, 1, 0, False)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +38,7 @@ def document(settings):
     """Return the document; BORE, which is quicker, takes the place of Detector."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("boreod.paper.evaluation.methods.Detector", BORE)
-        return to_markdown(reproduce(["quality"], settings)[0], level=1)
+        return compare_quality(settings, METHODS)
 
 
 def test_figures_are_means_over_sets_of_the_single_runs(settings, document):
@@ -65,7 +62,7 @@ def test_figures_are_means_over_sets_of_the_single_runs(settings, document):
 
 
 def test_the_document_says_how_it_was_made(settings, document):
-    command = "`boreod reproduce quality --datasets far,wide --methods detector,bore,knn --data FOLDER --repetitions 2 --seed 0`"  # noqa: E501
+    command = "`python benchmarks/few_labels.py --sets far,wide --methods detector,bore,knn --data FOLDER --seeds 2`"  # noqa: E501
     assert command in document
     assert "2 sets (far, wide), 2 seeds from 0" in document
     assert str(settings.data) not in document
@@ -78,11 +75,9 @@ def test_finished_runs_are_not_run_again(settings, document, monkeypatch):
     def fail(*_):
         raise AssertionError("must come from the journal")
 
-    monkeypatch.setattr("boreod.paper.reproduce.quality.run_with_few_labels", fail)
-    again = Settings(
-        settings.folder, ("far", "wide"), 2, False, settings.data, 1, 0, False, ("bore", "knn")
-    )
-    assert "failed" not in to_markdown(reproduce(["quality"], again)[0])
+    monkeypatch.setattr("few_labels.run_with_few_labels", fail)
+    again = Settings(settings.folder, ("far", "wide"), 2, False, settings.data, 1, 0, False)
+    assert "failed" not in compare_quality(again, ("bore", "knn"))
 
 
 def test_a_method_that_fails_counts_as_nothing(data, tmp_path, monkeypatch):
@@ -97,9 +92,9 @@ def test_a_method_that_fails_counts_as_nothing(data, tmp_path, monkeypatch):
             "took": 1,
         }
 
-    monkeypatch.setattr("boreod.paper.reproduce.quality.run_with_few_labels", fail)
-    settings = Settings(tmp_path, ("far",), 1, True, data, 1, 0, False, ("detector", "iforest"))
-    text = to_markdown(reproduce(["quality"], settings)[0])
+    monkeypatch.setattr("few_labels.run_with_few_labels", fail)
+    settings = Settings(tmp_path, ("far",), 1, True, data, 1, 0, False)
+    text = compare_quality(settings, ("detector", "iforest"))
     assert "| Detector | 0.000 | 0.000 | - | - | 0 |" in text  # without labels
     assert "| Detector | 0.000 | 0.000 | 1.000 | - | 0 |" in text
     assert "| isolation forest | **0.500** | **0.750** | - | 1.00 | 1 |" in text
@@ -128,9 +123,9 @@ def test_sets_of_the_catalogue_and_of_a_folder(data):
 
 
 def test_two_sets_of_one_name_are_refused(data, tmp_path):
-    settings = Settings(tmp_path, ("far", str(data / "far.npz")), data=data, methods=METHODS)
+    settings = Settings(tmp_path, ("far", str(data / "far.npz")), data=data)
     with pytest.raises(ValueError, match="'far' more than once"):
-        reproduce(["quality"], settings)
+        compare_quality(settings, METHODS)
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "same.npz").touch()
@@ -159,13 +154,10 @@ def test_no_method_to_compare(monkeypatch, name, message):
         choose_methods([name])
 
 
-def test_the_command_takes_files_and_methods(data, tmp_path):
-    command = ["reproduce", "quality", "--datasets", str(data / "far.npz"), "--quick", "--quiet",
-               "--methods", "iforest", "--jobs", "1", "-o", str(tmp_path)]  # fmt: skip
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.output
-    assert "| far | " in result.output
-    assert "Detector beside" not in result.output
+def test_the_command_takes_files_and_methods(data, tmp_path, capsys):
+    main(["--sets", str(data / "far.npz"), "--quick", "--methods", "iforest", "--jobs", "1",
+          "-o", str(tmp_path)])  # fmt: skip
+    printed = capsys.readouterr().out
+    assert "| far | " in printed
+    assert "Detector beside" not in printed
     assert (tmp_path / "quality.md").exists()
-    wrong = CliRunner().invoke(app, ["reproduce", "table1", "--methods", "iforest"])
-    assert wrong.exit_code == 2

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from few_labels import draw_few_labels, run_with_few_labels, takes_part
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from boreod import BORE, Detector
 from boreod.paper.datasets import load
 from boreod.paper.evaluation.methods import METHODS, PEERS, TreeBags
-from boreod.paper.evaluation.splits import draw_few_labels, run_with_few_labels, takes_part
 
 SHARES = (0.0, 0.05, 0.25, 1.0)
 WINE = load("wine")
