@@ -117,15 +117,16 @@ def test_files_that_are_named_exist(path):
 
 
 def test_the_quality_in_the_readme_is_that_of_the_results():
-    """Mean average precision at every share, by method."""
-    results = (ROOT / "docs/results/quality.md").read_text(encoding="utf-8")
-    means = results.partition("## Means over sets")[2].partition("\n## ")[0]
+    """Mean average precision at every share, by method; BORE as printed was run later."""
+    texts = [(ROOT / f"docs/results/{n}.md").read_text() for n in ("quality", "quality_bore")]
+    means, of_bore = (t.partition("## Means over sets")[2].partition("\n## ")[0] for t in texts)
     shares = {"none": "no labels", "5 %": "5 % of", "25 %": "25 % of", "all": "100 % of"}
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("| outliers labelled"))
     methods = [cell.strip() for cell in lines[start].split("|")[2:-1]]
     for line in lines[start + 2 : start + 6]:
         share, *figures = (cell.strip() for cell in line.split("|")[1:-1])
-        part = means.partition(f"*{shares[share]}")[2].partition("\n*")[0].replace("**", "")
         for method, figure in zip(methods, figures, strict=True):
+            found = of_bore if method == "BORE" else means
+            part = found.partition(f"*{shares[share]}")[2].partition("\n*")[0].replace("**", "")
             assert figure == "-" or f"| {method} | {figure} |" in part, (share, method)

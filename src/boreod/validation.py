@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 OUTLIER, INLIER, UNLABELLED = 1, 0, -1
-# Squares of differences are finite if no value exceeds LARGEST, and they do not underflow to 0 if
-# a value reaches SMALLEST.
+# Squares of differences are finite up to LARGEST, and do not underflow to 0 from SMALLEST on.
 LARGEST = 1e150
 SMALLEST = 1e-140
 
@@ -31,10 +30,10 @@ def read_rows(
 ) -> NDArray:
     """Check a table against an estimator and return its rows as float64 in C order.
 
-    In ``fit`` the rows are always a copy, so that later changes of the table have no effect. If
-    the estimator was fitted without column names, scikit-learn does not check a plain float64
-    array, because its check takes longer than scoring one row. ``names`` holds the column names of
-    an array in ``fit``. ``fill`` holds, for each column, the value that replaces missing values.
+    In ``fit`` the rows are a copy, so later changes of the table have no effect. Scikit-learn does
+    not check a plain float64 array without column names: that takes longer than scoring one row.
+    ``names`` holds the column names of an array in ``fit``, and ``fill`` the value of each column
+    that replaces missing values.
     """
     if not fitting and _is_plain(estimator, table):
         rows = table if table.flags.writeable else table.copy()
@@ -83,8 +82,7 @@ def check_values(estimator: Any, rows: NDArray) -> None:
 
 
 def _can_be_squared(rows: NDArray) -> bool:
-    # Fast path for few values: if the sum of squares is at most LARGEST, so is every value. A
-    # comparison with NaN is false.
+    # This is fast for few values. A comparison with NaN is false.
     if 0 < rows.size <= 64 and float(np.vdot(rows, rows)) <= LARGEST:
         return True
     low = np.minimum.reduce(rows, axis=None)
@@ -119,10 +117,7 @@ def check_fitted(estimator: Any) -> None:
 
 
 def same_filters(needed: bool = True) -> AbstractContextManager[Any]:
-    """Return a context that restores the warning filters after code of other libraries has run.
-
-    Such code may restore the filters itself, but its threads may do so in the wrong order.
-    """
+    """Return a context that restores the warning filters after threads of other libraries ran."""
     return warnings.catch_warnings() if needed else nullcontext()
 
 
@@ -440,8 +435,7 @@ def read_untidy_array(table: Any) -> NDArray | None:
     if isinstance(table, list | tuple):
         try:
             table = np.array(table, dtype=object)
-        # The rows differ in length.
-        except ValueError:
+        except ValueError:  # The rows differ in length.
             return None
     if not isinstance(table, np.ndarray) or np.ma.isMaskedArray(table) or table.ndim != 2:
         return None

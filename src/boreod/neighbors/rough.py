@@ -14,8 +14,7 @@ the cells one after the other:
 If several rows of a block meet a cell, a matrix product gives their distances, unless its rounding
 error is too large. In all other cases, differences of values give the distances.
 
-Python allocates the memory, and functions inside kernels get positions instead of slices, because
-creating or slicing arrays inside kernels takes long to compile.
+Python allocates the memory, because creating or slicing arrays in kernels takes long to compile.
 """
 
 import threading
@@ -44,11 +43,9 @@ NEAR_ROWS = 1024
 TOGETHER = 4
 # The error of products may be at most this share of the k-th reduced distance.
 NEGLIGIBLE = 0.02
-# Products are not used if the square of a row's length is larger, because float32 would overflow
-# and infinity minus infinity is NaN.
+# Products are not used if the square of a row's length is larger: float32 would overflow.
 TOO_FAR = 1e30
-# MARK marks a cell that gives the first bound, and NO_RADIUS marks a cell without radii. Distances
-# are never negative.
+# MARK marks a cell that gives the first bound, and NO_RADIUS one without radii.
 MARK = -1.0
 NO_RADIUS = -2.0
 # Number of results of comparisons, one byte each, that are read as one 64-bit number.
@@ -107,9 +104,8 @@ def find_candidates(
         meet(n_turns, True, farthest)
         spoiled = known[:, MET_ERROR] > NEGLIGIBLE * known[:, BOUND]
         if spoiled.any():
-            # The error of products is too large for the spoiled rows, so they meet their marked
-            # cells again, without products. All other rows skip these cells, because comparisons
-            # with NaN are false.
+            # The error of products is too large for these rows, so they meet their marked cells
+            # again, without products. Other rows skip the cells: comparisons with NaN are false.
             bounds[~spoiled[:, np.newaxis] & (bounds == MARK)] = np.nan
             known[spoiled, :3] = (np.inf, np.inf, 0.0)
             counts[spoiled, COUNT] = 0

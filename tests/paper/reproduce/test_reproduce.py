@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boreod.paper.commands import NAMES
 from boreod.paper.evaluation.methods import PAPER
 from boreod.paper.evaluation.runs import code_digest
 from boreod.paper.evaluation.summary import Summary
 from boreod.paper.reproduce import PARTS, SETS, Settings, reproduce
 from boreod.paper.reproduce.setup import make_feature_bagging, read_paper
 from boreod.paper.reproduce.tables import distances, fewest_outliers
+from boreod.tool.cli import paper as commands
 from boreod.tool.documents import to_markdown
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # few rows: some k are left out, and said so
@@ -126,7 +126,7 @@ def test_the_papers_figures_are_complete():
     assert figures["higgs", "bore"]["auc"] == "81.47"
     assert figures["waveform", "ssad"]["precision"] == "53.33"
     assert [row["dataset"] for row in read_paper("paper_table1.csv")] == list(SETS)
-    assert list(PARTS) == list(NAMES)  # what the help says
+    assert list(PARTS) == list(commands.NAMES)  # what the help says
 
 
 @pytest.mark.parametrize(("name", "expected"), [("letter", 50), ("higgs", 40)])

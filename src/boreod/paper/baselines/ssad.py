@@ -192,7 +192,8 @@ class SSAD(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the label of every row: that of outliers if the score is positive."""
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+        outlying = self.decision_function(X) > 0.0
+        return self.classes_[outlying.astype(int)]
 
     def __sklearn_tags__(self) -> Any:
         """Declare that there are two classes."""

@@ -45,11 +45,7 @@ def reproduce_claims(settings: Settings) -> Section:
     ]
     write_csv(settings.folder / "claims.csv", [claim._asdict() for claim in claims])
     held = [claim.holds for claim in claims]
-    counts = {
-        "held": held.count("yes"),
-        "in_part": held.count("in part"),
-        "failed": held.count("no"),
-    }
+    counts = {key: held.count(key.replace("_", " ")) for key in ("yes", "in_part", "no")}
     header = ["the paper", "there", "here", "holds"]
     table = Table(header, [list(claim) for claim in claims], texts=frozenset({1, 2, 3}))
     text = paragraphs("claims", count=len(claims), level=LEVEL, **counts)
