@@ -86,9 +86,9 @@ def test_known_rows_with_equal_hashes(monkeypatch):
 
     points = np.arange(20.0).reshape(10, 2)
     known = KnownRows(points)
-    wanted = module._hash_rows(points[3:4].view(np.uint64))
-    hashes = np.repeat(wanted, 10)
-    found = module._find(points, hashes, np.arange(10), points[3:4], wanted, np.zeros(1, np.int64))
+    bits = points[3:4].view(np.uint64)
+    hashes = np.repeat(module._hash_rows(bits), 10)
+    found = module._find(points, hashes, np.arange(10), points[3:4], bits)
     assert found.tolist() == [3]
     assert known.find(points).tolist() == list(range(10))
 

@@ -8,7 +8,7 @@ of all columns: a 64-bit hash finds candidates, and then all values must be equa
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.parallel import computed_once
 
 UNKNOWN = -1
@@ -32,8 +32,7 @@ class KnownRows:
     def find(self, rows: NDArray) -> NDArray:
         """Return the lowest index of an identical reference row, or -1, for every row."""
         hashes, order = self._sorted
-        wanted = _hash_rows(rows.view(np.uint64))
-        return _find(self.rows, hashes, order, rows, wanted, hashes.searchsorted(wanted))
+        return _find(self.rows, hashes, order, rows, rows.view(np.uint64))
 
     def distinct(self) -> tuple[NDArray, NDArray]:
         """Return what :func:`distinct_rows` returns, for the rows of the index."""
@@ -66,41 +65,51 @@ def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
     return KnownRows(rows).distinct()
 
 
+@inner
+def _hash_row(bits: NDArray, row: int) -> np.uint64:
+    """Return a hash of the bits of a row (multiply and shift, as in splitmix64)."""
+    state = np.uint64(0x9E3779B97F4A7C15)
+    for column in range(bits.shape[1]):
+        value = bits[row, column]
+        # The number -0.0 equals 0.0.
+        if value == MINUS_ZERO:
+            value = np.uint64(0)
+        state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)
+        state ^= state >> np.uint64(29)
+    return state
+
+
 @compiled
 def _hash_rows(bits: NDArray) -> NDArray:
-    """Return a hash of the bits of each row (multiply and shift, as in splitmix64)."""
     hashes = unset(bits.shape[0], np.uint64)
     for row in range(bits.shape[0]):
-        state = np.uint64(0x9E3779B97F4A7C15)
-        for column in range(bits.shape[1]):
-            value = bits[row, column]
-            # The number -0.0 equals 0.0.
-            if value == MINUS_ZERO:
-                value = np.uint64(0)
-            state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)
-            state ^= state >> np.uint64(29)
-        hashes[row] = state
+        hashes[row] = _hash_row(bits, row)
     return hashes
 
 
 @compiled
-def _find(
-    reference: NDArray, hashes: NDArray, order: NDArray, rows: NDArray, wanted: NDArray,
-    places: NDArray,
-) -> NDArray:  # fmt: skip
+def _find(table: NDArray, hashes: NDArray, order: NDArray, rows: NDArray, bits: NDArray) -> NDArray:
     """Return the first equal reference row of each row, or UNKNOWN.
 
-    Only reference rows with the same hash are compared. ``places`` holds, for each row, the first
-    place in ``hashes`` that may have its hash.
+    Only reference rows with the same hash are compared.
     """
     found = unset(rows.shape[0], np.int64)
     for row in range(rows.shape[0]):
         found[row] = UNKNOWN
-        place = places[row]
-        while place < hashes.shape[0] and hashes[place] == wanted[row] and found[row] == UNKNOWN:
+        wanted = _hash_row(bits, row)
+        # A bisection finds the first hash that is not smaller.
+        place = 0
+        stop = hashes.shape[0]
+        while place < stop:
+            middle = (place + stop) // 2
+            if hashes[middle] < wanted:
+                place = middle + 1
+            else:
+                stop = middle
+        while place < hashes.shape[0] and hashes[place] == wanted and found[row] == UNKNOWN:
             equal = True
             for column in range(rows.shape[1]):
-                equal &= reference[order[place], column] == rows[row, column]
+                equal &= table[order[place], column] == rows[row, column]
             if equal:
                 found[row] = order[place]
             place += 1

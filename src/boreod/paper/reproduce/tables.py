@@ -74,13 +74,7 @@ def reproduce_table2(settings: Settings) -> Section:
             runs = runs + more
     _write(settings, summary, paper, runs)
     sizes = [run["columns"] for run in runs if run["method"] == "greedy" and "error" not in run]
-    text, members = paragraphs(
-        "table2",
-        count=settings.count,
-        splits="sample or split" if settings.count == 1 else "samples or splits",
-        least=min(sizes),
-        most=max(sizes),
-    )
+    text, members = paragraphs("table2", count=settings.count, least=min(sizes), most=max(sizes))
     failures = [
         Paragraph(
             f"{run['dataset']}, {METHODS[run['method']].title}, {run['protocol']}, repetition "
