@@ -425,24 +425,23 @@ def total(measure: Callable[[Path], int], paths: list[Path]) -> int:
     return sum(map(measure, paths))
 
 
-# Every limit is the present value. The package should have at most 22,500 lines of code and 17,500
-# statements.
+# Every limit is the present value.
 FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
     "classes from user to engine": (classes_of_detector, 3),
     "parameters of the constructor": (constructor_parameters, 16),
     "public members": (public_members, 30),
-    "files": (lambda: len(FILES), 147),
+    "files": (lambda: len(FILES), 145),
     "names at the package root": (names_at_root, 20),
-    "lines of code": (lambda: total(code_lines, FILES), 22_825),
-    "statements": (lambda: total(statements, FILES), 18_025),
+    "lines of code": (lambda: total(code_lines, FILES), 22_495),
+    "statements": (lambda: total(statements, FILES), 17_459),
     "core: files": (lambda: len(files_of("core")), 71),
-    "core: lines of code": (lambda: total(code_lines, files_of("core")), 10_794),
-    "core: statements": (lambda: total(statements, files_of("core")), 8_994),
-    "tables: statements": (lambda: total(statements, files_of("tables")), 3_468),
-    "tool: statements": (lambda: total(statements, files_of("tool")), 3_450),
-    "paper: statements": (lambda: total(statements, files_of("paper")), 2_113),
+    "core: lines of code": (lambda: total(code_lines, files_of("core")), 10_594),
+    "core: statements": (lambda: total(statements, files_of("core")), 8_620),
+    "tables: statements": (lambda: total(statements, files_of("tables")), 3_397),
+    "tool: statements": (lambda: total(statements, files_of("tool")), 3_409),
+    "paper: statements": (lambda: total(statements, files_of("paper")), 2_033),
     "files that `Detector` imports for numbers": (lambda: len(reachable_files()), 60),
-    "lines that `Detector` imports for numbers": (lambda: total(lines, reachable_files()), 14_492),
+    "lines that `Detector` imports for numbers": (lambda: total(lines, reachable_files()), 14_439),
     "private names of other libraries": (foreign_private_names, 3),
     "functions above 8 parameters, kernels above 16": (longest_signatures, 0),
     "tests that are not parametrised, %": (tests_not_parametrised, 65),
