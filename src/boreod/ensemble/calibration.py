@@ -135,7 +135,7 @@ class OutOfBag:
     labels
         1 for outliers, 0 for inliers, -1 for unlabelled rows.
     shares
-        The shares of a larger table that the rows represent.
+        Shares of inliers and of unlabelled rows of a larger table that were drawn for training.
     assumed
         Whether unlabelled rows count as inliers.
     left_out
@@ -188,7 +188,7 @@ class OutOfBag:
     def choose_threshold(self, threshold: Any, always: NDArray | None = None) -> float:
         """Return the threshold as a probability, see the function :func:`choose_threshold`.
 
-        None means 0.5, or without any label one alert in a hundred rows.
+        None means 0.5 or, if no row is labelled, one alert in a hundred rows.
         """
         unlabelled = bool((self.labels == UNLABELLED).all())
         if threshold is None:
@@ -316,7 +316,7 @@ def _for_alerts(wanted: float, ranked: NDArray, weights: NDArray) -> float:
 
 
 def _for_false_positives(share: float, ranked: NDArray, weights: NDArray) -> float:
-    """Return the lowest threshold that at most a share of the inliers exceeds, by weight."""
+    """Return the lowest threshold with at most this share of inliers, by weight, above it."""
     allowed = int(share * len(ranked))
     if weights.min() < weights.max():
         above = np.cumsum(weights)

@@ -124,8 +124,8 @@ class Heads(ParameterGroup):
         Number of trees that each tree head fits to every bag. Boosted heads fit ten times as many
         trees, but only to ten bags.
     penalty
-        Ridge penalty per row of the logistic regressions, on standardized columns. ``"auto"``
-        chooses the penalty with the lowest out-of-bag log-loss.
+        Ridge penalty of the logistic regressions for each row of a bag, on standardized columns.
+        ``"auto"`` chooses the penalty with the lowest out-of-bag log-loss.
     fit_intercept
         Whether logistic regressions have an intercept, including those of the pursuit. The paper's
         Equation 3 has no intercept.
@@ -152,10 +152,10 @@ class ColumnSelection(ParameterGroup):
         Number of rows per call, for a budget in time. Every call has a cost, which is divided among
         its rows. None means large batches, and 1 means single rows.
     skip_unaffordable
-        Whether columns that do not fit the budget are skipped. If true, only columns that some bag
-        bought are chosen, and a single column replaces them if it is clearly better alone. If
-        false, the paper's rule applies: columns are ranked by the number of bags that bought them,
-        with ties in the order of the table, and taken until one does not fit.
+        Whether columns that do not fit the budget are skipped. If true, only columns that the
+        pursuit of some bag chose are taken, or one single column if it is clearly better than all
+        of them together. If false, the paper's rule applies: columns are ranked by the number of
+        bags that chose them, with ties in the order of the table, and taken until one does not fit.
     """
 
     method: Any = PRESET

@@ -10,9 +10,9 @@ Further copies take almost no time.
 
 A search back end has three methods. ``nearest(rows, k)`` returns distances and indices of the k
 nearest reference rows, sorted by (distance, index). ``reach(radii)`` prepares the radii of all
-reference rows for ``nearest_and_reverse(rows, k, reach)``. This method also returns offsets,
-indices and distances of the reference rows that have a given row within their radius. The results
-of back ends are bit-identical, so the choice of a back end affects only the running time.
+reference rows. ``nearest_and_reverse(rows, k, reach)`` also returns offsets, indices and distances
+of the reference rows that have a given row within their radius. The results of back ends are
+bit-identical, so the choice of a back end affects only the running time.
 """
 
 import time
@@ -33,7 +33,7 @@ from boreod.neighbors.tree import KDTree
 from boreod.parallel import Engine
 from boreod.text import shorten
 
-# From this number of rows on, the descriptions of a table do not fit into the processor's cache.
+# From this number of rows on, the per-row arrays of a table do not fit into the processor's cache.
 LARGE_TABLE = 20_000
 # In a table with fewer rows, a tree cannot save as much time as comparing the back ends takes.
 ALWAYS_BRUTE_BELOW = 2000
@@ -62,7 +62,7 @@ class NeighborGraph:
 
     ``reference`` holds the embedded rows of a view with ``dimension`` columns. ``ks`` are all k in
     use, ascending. ``reverse_k`` is the largest k that needs reverse neighbors, or 0 if no k needs
-    them. ``backend`` is None in a graph that is sent to other processes only for its training rows.
+    them. ``backend`` is None in a graph that other processes need only for its training rows.
     The first entry of ``known_radii`` holds all known k-distances.
     """
 
@@ -148,7 +148,7 @@ class TrainingGraph:
     ``graph`` searches the neighbors of new rows. ``distinct`` holds the positions of the distinct
     rows, in the order in which blocks are cut. ``place`` holds, for every row, the index of its
     first copy in ``distinct``. ``inverse`` lists all reverse neighbors. It is None if no score
-    needs reverse neighbors, or if lists end in ties and may miss reverse neighbors. In the case of
+    needs reverse neighbors, or if a list was cut within a tie and may miss some. In the case of
     ties, reverse neighbors are searched block by block, because their number can be as large as the
     number of all pairs.
     """
@@ -350,15 +350,15 @@ def leave_out(
 
 
 def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
-    """Fill in the lists of copies, given the lists of first rows and the first row of each row.
+    """Fill in the lists of copies; ``first`` holds, for every row, the index of its first copy.
 
-    The list of a copy is the list of the first row, with the first row itself in place of the copy.
+    The list of a copy is that of the first copy, with the first copy itself in place of the copy.
     """
     copies = np.flatnonzero(first != np.arange(len(first)))
     for part in blocks(len(copies), LARGE_TABLE):
         own = copies[part]
         source = first[own]
-        # The list of a copy starts with the first row, at distance 0.
+        # The list of a copy starts with the first copy, at distance 0.
         longer = np.pad(distances[source], ((0, 0), (1, 0)))
         longer_index = np.column_stack([source.astype(np.int32), indices[source]])
         found = leave_out(longer, longer_index, own, distances.shape[1])

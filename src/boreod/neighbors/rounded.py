@@ -1,4 +1,4 @@
-"""A table rounded to float32, cell by cell, and bounds on the errors of its distances.
+"""A table rounded to float32, by cells (leaves of a k-d tree), and error bounds of its distances.
 
 Every cell has a center, which may be that of an earlier cell. A row of a cell is stored as its
 difference from the center, divided by the extent of the table, so its numbers are small. Let x be a
@@ -13,12 +13,12 @@ with g = (1 - c)^-4 and c = (d + 5) u. The two ways differ in E.
 
 *Differences.* |q| is at most r + D, so rounding changes the length of q - x by at most 2 u r + u D.
 Computing the length adds an error of less than (d + 4) u D. With e = 2 u r, the float32 length is
-at most (1 + c) D + e. Then (a + e)^2 <= (1 + c) a^2 + (1 + 1 / c) e^2 gives E = (1 + 1 / c) e^2.
+at most (1 + c) D + e. As (a + e)^2 <= (1 + c) a^2 + (1 + 1 / c) e^2, we get E = (1 + 1 / c) e^2.
 
 *Products.* |q|^2 + |x|^2 - 2 q.x is an entry of a matrix product. The sizes of its d + 2 terms add
 up to at most S^2, with S = |q| + r. In any order of addition, the error of the sum is at most
 (d + 2) u S^2, and the error of the two squares in it is at most u S^2. Rounding the rows changes
-the length by u S, and its square by a relative u and by u S^2. So E = (d + 8) u S^2. If many rows
+the length by u S, so its square by about u D^2 + u S^2 at most. So E = (d + 8) u S^2. If many rows
 meet a cell, products are ten times faster than differences. Products are used if E is small
 compared with the k-th distance.
 """
@@ -56,8 +56,8 @@ Rounded = tuple[NDArray, NDArray, NDArray, NDArray, float]
 def round_table(points: NDArray, cells: Cells, metric: int) -> Rounded:
     """Return a table rounded to float32, cell by cell."""
     order, cuts, low, high = cells
-    # A table with an extent below MIN_EXTENT is not scaled to 1, because squares of differences
-    # that underflow to 0 in float64 must not be large in float32.
+    # Smaller extents are raised to MIN_EXTENT: squared differences that underflow to 0 in float64
+    # would otherwise become large in float32.
     extent = max(float((high.max(axis=1) - low.min(axis=1)).max()), MIN_EXTENT)
     n, d = points.shape
     radii = unset(len(cuts) - 1)

@@ -161,7 +161,7 @@ def reproduce(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Reproduce a table or figure of the paper as CSV, PNG, SVG and Markdown; all also as HTML.
+    """Reproduce one part of the paper as CSV, PNG, SVG and Markdown; `all` also writes HTML.
 
     If a run was stopped, the same command continues it.
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Code that is given this module as an argument also calls `is_collection` of it.
+# Some callers get this module as an argument, and call its `is_collection`.
 from boreod.parallel import is_collection as is_collection  # noqa: PLC0414
 from boreod.parallel.engines import (
     Engine,
@@ -68,10 +68,10 @@ def connect(client: Any = None, n_workers: int | None = None) -> Iterator["DaskE
 
 
 class DaskEngine(Engine):
-    """An engine of tasks on the workers of a cluster; :func:`dask` makes it.
+    """An engine of tasks on the workers of a cluster; :func:`boreod.parallel.dask` makes it.
 
     A shared object is remembered, with its future, until this process deletes it. Then the workers
-    drop it too. They never hold the neighbor graphs of two views.
+    drop it too. A worker never holds the neighbor graphs of two views at the same time.
     """
 
     def __init__(self, client: Any, sent: Sent, verbose: bool = False) -> None:

@@ -18,7 +18,7 @@ from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
-# The ranges of descriptions of rows. Descriptions that are not listed may be infinite.
+# Allowed values of score descriptions (see boreod.scores.base); unlisted ones may be infinite.
 RANGES = {
     "bandwidth": (0.0, MOST),
     # The log-density of copies is finite, although the bandwidth of copies is 0.
@@ -158,10 +158,10 @@ def view_tensors(view: StoredView, owner: str, n_reference: int) -> Tensors:
         score = planned.definition
         n_ks = len(planned.ks)
         summary = score.summarize(np.zeros((1, n_ks)))
-        # A summary of one number is a spread. Scores are divided by it, so it must be positive.
+        # A summary with a single number is a spread. It divides scores, so it must be positive.
         least = np.nextafter(0.0, 1.0) if len(summary) == 1 else -MOST
         of_score = {"summary": Tensor("F64", list(summary.shape), least)}
-        # If a score does not compare its descriptions, the file does not hold them.
+        # The file omits descriptions of scores that do not compare a row with its neighbors.
         n_described = n_rows if score.compares() else 0
         for name in score.descriptions:
             limits = RANGES.get(name, (-np.inf, np.inf))

@@ -75,7 +75,7 @@ class StoredSelection:
     """The columns that were chosen within a budget.
 
     ``batch_size`` is None if batches are large. ``costs`` are the prices at the time of the choice,
-    or None if the model has the same prices for this batch size.
+    or None if they equal the model's present prices for ``batch_size``.
     """
 
     columns: list[str]
@@ -94,7 +94,7 @@ class StoredSelection:
 
 @dataclass(frozen=True)
 class StoredTable:
-    """The training table: its preparation, or the medians of plain numbers, and its profile.
+    """The training table: its profile, and its preparation or, for plain numbers, its medians.
 
     ``curve`` is the out-of-bag quality over budgets.
     """
@@ -115,7 +115,7 @@ class Manifest:
     rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
     training rows, and ``shares`` says which part of a table was drawn as training rows. ``assumed``
     is true if unlabelled rows count as inliers, and ``left_out`` is the number of inliers in no
-    bag. ``knots`` is the number of points on the curve from scores to ranks; it is 0 if there were
+    bag. ``knots`` is the number of points of the map from consensus scores to log-odds, 0 with
     labels. ``alone`` is the time of a single row in seconds. It is None if the time follows from
     ``costs`` or is unknown.
     """
@@ -383,7 +383,7 @@ def expected_tensors(manifest: Manifest) -> Tensors:
 
 
 def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
-    """Raise for numbers that no model has, and for numbers whose products may not be finite.
+    """Raise for numbers that no model has, and for numbers whose products could overflow.
 
     The structure of trees is checked when the trees are built.
     """

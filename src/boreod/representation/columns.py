@@ -3,15 +3,15 @@
 :class:`FittedColumns` computes exactly the columns that it holds. Its method ``keep`` returns a
 smaller object, which shares the reference rows and does not search them again.
 
-The columns of training rows come from fitting. If no rows are kept apart, all training rows (or the
-sample of a view) are reference rows, and their scores are computed within the neighbor graph. Known
-outliers may be kept out of the reference rows; otherwise a similar outlier would find them as close
-neighbors and not look unusual. Then the outliers are new to the graph, but inliers are part of it:
-an inlier adds to the density of its neighbors, and LOF, COF and KDEOS compare it with that density.
-This difference alone would separate outliers from inliers, but only in training rows. So all rows
-are split into folds, and each row is scored as a new row against the reference rows of the other
-folds. New rows are later compared with all reference rows. An isolation forest scores each training
-row by the trees that were not grown on it. Equal rows then get the mean of their scores.
+The columns of training rows come from fitting. If no known outliers are kept out of the reference
+rows, all training rows (or the sample of a view) are reference rows, and their scores are computed
+within the neighbor graph. Known outliers may be kept out; otherwise a similar outlier would find
+them as close neighbors and not look unusual. Then the outliers are new to the graph, but inliers
+are part of it: an inlier adds to the density of its neighbors, and LOF, COF and KDEOS compare it
+with that density. This difference alone would separate outliers from inliers, but only in training
+rows. So all rows are split into folds, and each row is scored as a new row against the reference
+rows of the other folds. New rows are later compared with all reference rows. An isolation forest
+scores each training row by the trees that were not grown on it; equal rows get their mean score.
 """
 
 from dataclasses import dataclass, replace
@@ -123,8 +123,8 @@ class FittedColumns:
     def _compute_distinct(
         self, points: NDArray, engine: Engine, widest: int | None
     ) -> tuple[NDArray, NDArray | None]:
-        # A few rows are scored faster than threads start. One call then joins all columns, because
-        # a call takes longer than a copy.
+        # A few rows are scored faster than threads start. All columns are then joined by one NumPy
+        # call: for few rows, another call would cost more than copying the columns.
         if len(points) <= SEARCH_ROWS:
             of_views, near = _score(self.views, (slice(None), points), widest)
             found = np.concatenate([*of_views, *self._detect(points), points], axis=1)

@@ -25,7 +25,7 @@ class Journal(dict[str, dict[str, Any]]):
     """Results of finished runs by their keys, kept in a file of JSON lines.
 
     A run that was stopped or killed in the middle of a line loses only that line. Lines that
-    other code wrote are ignored.
+    a different version of the code wrote are ignored.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _results(
     """Yield keys and results as they come."""
     from joblib import Parallel, delayed
 
-    # One process is this one, in which Ctrl-C must stop the run.
+    # A single process is this process, in which Ctrl-C must stop the run.
     start = delayed(_run_in_worker if processes > 1 else _run)
     pool = Parallel(n_jobs=max(1, processes), return_as="generator_unordered")
     try:

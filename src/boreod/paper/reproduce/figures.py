@@ -90,7 +90,7 @@ def compare_spaces(settings: Settings, name: str) -> tuple[NDArray, list[Bag]]:
 
 
 def is_better(shares: NDArray) -> bool:
-    """Return whether neighbors agree more in the representation, in nearly all bags."""
+    """Return whether neighbors agree more in the representation, in more than MANY of the bags."""
     return bool((shares[:, 1] > shares[:, 0]).mean() > MANY)
 
 
@@ -201,7 +201,7 @@ def judge_grids(settings: Settings, name: str, method: str) -> NDArray:
 
 
 def enough_bags(settings: Settings, means: NDArray) -> NDArray:
-    """Return the settings of BORE with at least 5 bags and 30 % of the outliers."""
+    """Return the mean AUCs of BORE with at least 5 bags and at least 30 % of the outliers."""
     shares, bags = map(np.array, axes_of(settings, "bore").values())
     return means[np.ix_(shares >= 0.3, bags >= 5)]
 

@@ -38,7 +38,7 @@ class Cut:
 
     @classmethod
     def find(cls, suspicion: NDArray, alerts: int) -> "Cut":
-        """Return the cut for rows in table order; of rows with equal suspicion, the first count.
+        """Return the cut for rows in table order; among equal suspicions, earlier rows come first.
 
         Examples
         --------
@@ -115,7 +115,7 @@ def write_reason(name: str, contribution: float) -> str:
 def judge_rows(
     model: Predictor, rows: NDArray, found: Assessment, start: int = 0
 ) -> tuple[NDArray, Novelty | None, NDArray]:
-    """Return log-odds and novelty for judging a model, and the indices of equal training rows.
+    """Return log-odds and novelty for judging a model, and which training row equals each row.
 
     Rows that the model has learned from are judged out of bag; their log-odds are NaN if every bag
     holds them. For all other rows the index is UNKNOWN. ``start`` is the index of the first row in

@@ -50,7 +50,7 @@ class ScoreOptions:
     novelty
         Whether novel rows are alerts and rank first, and the output has columns about novelty.
     numbers
-        Whether a reason is a column and its contribution to the log-odds in place of a sentence.
+        Whether reasons are column names with contributions to the log-odds instead of sentences.
     batch_rows
         Number of rows that are scored at once.
     """
