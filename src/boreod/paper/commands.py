@@ -19,16 +19,8 @@ from boreod.tool.cli.app import (
 from boreod.tool.cli.models import print_preparation
 from boreod.tool.cli.options import reads_table, split_names
 
-NAMES = (
-    "claims",
-    "table1",
-    "tsne",
-    "table2",
-    "roc",
-    "sensitivity",
-    "budget",
-    "aggregation",
-)
+NAMES = ("claims", "table1", "tsne", "table2", "roc", "sensitivity", "budget",
+         "aggregation")  # fmt: skip
 
 
 @plain_errors

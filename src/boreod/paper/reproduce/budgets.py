@@ -61,7 +61,8 @@ def reproduce_budget(settings: Settings) -> Section:
         count=len(draws),
         subsets=draws[0]["subsets"],
     )
-    tables = [_overview(results, place) for place in range(len(SHOWN))]
+    tables = [_overview(results, place, CURVES) for place in range(len(SHOWN))]
+    tables += [_overview(results, 0, VARIANTS), _roughness(results)]
     figures = [
         Figure(
             save_picture(_draw(draws, name), settings.folder / f"budget_{name}"),
@@ -70,7 +71,7 @@ def reproduce_budget(settings: Settings) -> Section:
         )
         for name, draws in results.items()
     ]
-    return Section("Figure 4: budgets", [*text, *tables, _roughness(results), *figures])
+    return Section("Figure 4: budgets", [*text, *tables, *figures])
 
 
 def draw_budgets(settings: Settings) -> dict[str, Draws]:
@@ -95,8 +96,7 @@ def _one_draw(
     pursuits = {key: follow(training, bags, costs, key == "budget") for key in ("budget", "omp")}
     one_bag = follow(training, bags.first(1), costs, True)
     cheapest = np.argsort(costs.alone, kind="stable")
-    random = np.random.default_rng(seed + draw)
-    orders = [random.permutation(len(costs.names)) for _ in range(n_subsets)]
+    random = np.random.default_rng([seed + draw, 1])
 
     def measure(
         places: list[int], bags: Bags = bags, weights: NDArray | None = None
@@ -104,7 +104,7 @@ def _one_draw(
         scores = average_bags(learn_odds(training, places, bags)[split.test], weights)
         return [float(auc(outliers, scores)), early_auc(outliers, scores)]
 
-    def measure_all(budget: float, fill: bool) -> list[float]:
+    def measure_all(orders: list[NDArray], budget: float, fill: bool) -> list[float]:
         subsets = [stable_set(order, costs, budget, fill) for order in orders]
         return np.mean([measure(chosen) for chosen in subsets], axis=0).tolist()
 
@@ -120,10 +120,13 @@ def _one_draw(
             similar[key].append(float(similarity.mean()))
             curves[key].append(measure(chosen))
             curves[f"{key}_weighted"].append(measure(chosen, weights=similarity**2))
-        curves["one_bag"].append(measure(choose(one_bag, budget), bags.first(1)))
+        one_bag.rank(budget, Threads(1), False)
+        bought = one_bag.paths[0].buy(costs, budget)[0].tolist()
+        curves["one_bag"].append(measure(bought, bags.first(1)))
         curves["cheapest"].append(measure(stable_set(cheapest, costs, budget, False)))
-        curves["random"].append(measure_all(budget, fill=False))
-        curves["filled"].append(measure_all(budget, fill=True))
+        orders = [random.permutation(len(costs.names)) for _ in range(n_subsets)]
+        curves["random"].append(measure_all(orders, budget, fill=False))
+        curves["filled"].append(measure_all(orders, budget, fill=True))
     # The last budget buys all columns in any order.
     for curve in curves.values():
         curve.append(everything)
@@ -208,19 +211,19 @@ def falls_of(draws: Draws, key: str) -> NDArray:
     return np.maximum(0.0, -np.diff(curve_of(draws, key), axis=1)).sum(axis=1)
 
 
-def _overview(results: dict[str, Draws], place: int) -> Table:
+def _overview(results: dict[str, Draws], place: int, curves: dict[str, str]) -> Table:
     rows = []
     for name, draws in results.items():
         full = np.array([draw["everything"][place] for draw in draws])
         cheap = np.array([draw["cheap"][place] for draw in draws])
-        means = {key: curve_of(draws, key, place).mean(axis=1) for key in CURVES}
+        means = {key: curve_of(draws, key, place).mean(axis=1) for key in curves}
         best = max(means, key=lambda key: float(means[key].mean()))
         row = [name, str(Cell.of(full)), str(Cell.of(cheap))]
         for key, values in means.items():
             text = str(Cell.of(values))
             row.append(Bold(text) if key == best else text)
         rows.append(row)
-    header = ["set", "all columns", "at 1 % of the cost", *CURVES.values()]
+    header = ["set", "all columns", "at 1 % of the cost", *curves.values()]
     caption = f"{MEASURES[SHOWN[place]]}; curves: mean over all budgets, log-spaced"
     return Table(header, rows, caption)
 
@@ -243,7 +246,10 @@ def _draw(draws: Draws, name: str) -> Any:
         found = {title: curve_of(draws, key, place) for key, title in CURVES.items()}
         means = {title: values.mean(axis=0) for title, values in found.items()}
         charts.draw_quality(
-            ax, budgets, means, {title: values.std(axis=0) for title, values in found.items()}
+            ax,
+            budgets,
+            means,
+            {title: values.std(axis=0, ddof=len(draws) > 1) for title, values in found.items()},
         )
         label = MEASURES[measure]
         ax.set(xlabel="budget", ylabel=label, title=f"{name}: {label}")

@@ -132,7 +132,7 @@ def reproduce_roc(settings: Settings) -> Section:
                 continue
             found = np.array([run["roc"] for run in runs])
             rates = found.mean(axis=0)
-            spread = found.std(axis=0)
+            spread = found.std(axis=0, ddof=len(found) > 1)
             band = np.array(
                 [np.interp(charts.GRID, RATES, end) for end in [rates - spread, rates + spread]]
             )
@@ -166,7 +166,10 @@ def reproduce_sensitivity(settings: Settings) -> Section:
                 {"dataset": name, "method": method}, found, axes_of(settings, method)
             )
         loss = {method: 100 * np.ptp(mean) for method, mean in means.items()}
-        spread = {method: 100 * found.std(axis=0).mean() for method, found in grids.items()}
+        spread = {
+            method: 100 * found.std(axis=0, ddof=len(found) > 1).mean()
+            for method, found in grids.items()
+        }
         blocks += paragraphs(
             "sensitivity",
             name=name,
