@@ -143,7 +143,7 @@ def reproduce(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Only what the paper prints, on coarse grids.")
+        bool, typer.Option("--quick", help="One repetition, on coarse grids, without other splits.")
     ] = False,
     data: options.DataFolder = None,
     jobs: options.Processes = -1,

@@ -48,7 +48,7 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
             seed=settings.seed,
             code=describe_code(),
             took=show_seconds(time.perf_counter() - started),
-            total=show_seconds(sum(run["seconds"] for run in settings.journal.values())),
+            total=show_seconds(sum(run.get("seconds", 0.0) for run in settings.journal.values())),
         )
         everything = [Section("About", about), *sections]
         markdown = f"# {TITLE}\n\n" + "\n".join(to_markdown(section) for section in everything)

@@ -73,8 +73,11 @@ def reproduce_table2(settings: Settings) -> Section:
             parts.append(part)
             runs = runs + more
     _write(settings, summary, paper, runs)
-    sizes = [run["columns"] for run in runs if run["method"] == "greedy" and "error" not in run]
-    text, members = paragraphs("table2", count=settings.count, least=min(sizes), most=max(sizes))
+    sizes = {
+        name: [run["columns"] for run in summary.runs(name, "greedy")] for name in summary.datasets
+    }
+    shown = [f"{name} {min(found)} to {max(found)}" for name, found in sizes.items() if found]
+    text, members = paragraphs("table2", count=settings.count, sizes=", ".join(shown))
     failures = [
         Paragraph(
             f"{run['dataset']}, {METHODS[run['method']].title}, {run['protocol']}, repetition "
@@ -245,6 +248,6 @@ def _write(settings: Settings, summary: Summary, paper: Summary, runs: Runs) -> 
         if (cell := summary.cell(name, method, measure))
     ]
     write_csv(settings.folder / "table2.csv", rows)
-    kept = ("dataset", "method", "protocol", "repetition", *MEASURES)
+    kept = ("dataset", "method", "protocol", "repetition", *MEASURES, "columns")
     done = [{key: run[key] for key in kept} for run in runs if "error" not in run]
     write_csv(settings.folder / "table2_runs.csv", done)
