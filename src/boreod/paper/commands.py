@@ -49,7 +49,8 @@ def evaluate(
     method: Annotated[str, typer.Option(help="Method for budgets: detector or bore.")] = "detector",
     repetitions: Annotated[int, typer.Option(min=1, help="Number of splits.")] = 10,
     transductive: Annotated[
-        bool, typer.Option("--transductive", help="Use judged rows as unlabelled rows of the fit.")
+        bool,
+        typer.Option("--transductive", help="Also fit to the test rows, without their labels."),
     ] = False,
     *,
     reading: dict[str, Any],
@@ -138,8 +139,8 @@ def reproduce(
         int | None,
         typer.Option(
             min=1,
-            help="Number of samples or splits; default: 10 (20 draws of costs), or 1 (2 draws) "
-            "with --quick.",
+            help="Number of samples or splits; default: 10, or 1 with --quick (draws of costs: "
+            "20, or 2).",
         ),
     ] = None,
     quick: Annotated[
@@ -191,7 +192,9 @@ def datasets(
         Path | None,
         typer.Option("--output", "-o", help="File: CSV, Parquet, Arrow or JSON lines."),
     ] = None,
-    version: Annotated[int, typer.Option(help="Number of the sample of the set.")] = 1,
+    version: Annotated[
+        int, typer.Option(help="Which sample of the data set to write, counted from 1.")
+    ] = 1,
     data: options.DataFolder = None,
 ) -> None:
     """List the data sets, or write one to a table with the columns `id` and `outlier`.
