@@ -49,8 +49,7 @@ def evaluate(
     method: Annotated[str, typer.Option(help="Method for budgets: detector or bore.")] = "detector",
     repetitions: Annotated[int, typer.Option(min=1, help="Number of splits.")] = 10,
     transductive: Annotated[
-        bool,
-        typer.Option("--transductive", help="Also fit to the test rows, without their labels."),
+        bool, typer.Option("--transductive", help="Also fit to the test rows, without labels.")
     ] = False,
     *,
     reading: dict[str, Any],
@@ -192,9 +191,7 @@ def datasets(
         Path | None,
         typer.Option("--output", "-o", help="File: CSV, Parquet, Arrow or JSON lines."),
     ] = None,
-    version: Annotated[
-        int, typer.Option(help="Which sample of the data set to write, counted from 1.")
-    ] = 1,
+    version: Annotated[int, typer.Option(help="Sample of the set, counted from 1.")] = 1,
     data: options.DataFolder = None,
 ) -> None:
     """List the data sets, or write one to a table with the columns `id` and `outlier`.
