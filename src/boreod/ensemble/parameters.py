@@ -18,6 +18,7 @@ from boreod.text import shorten, suggest
 from boreod.validation import check_choice, is_number
 
 PRESET = "preset"
+AUTO = "auto"
 # The smallest penalty; rounding errors exceed smaller penalties.
 MIN_PENALTY = 1e-12
 
@@ -58,8 +59,10 @@ class Reference(ParameterGroup):
     Parameters
     ----------
     size
-        Number of rows to learn from: all labelled outliers and a sample of the other rows. None
-        uses all rows.
+        ``"auto"`` learns from all rows, but searches neighbors in a large table among a sample of
+        its rows: a fit then takes a fraction of the time, and quality is the same. A number of rows
+        learns from all labelled outliers and a sample of the other rows, and forgets the rest.
+        None learns from all rows and searches neighbors among all of them.
     sampling
         ``"stratified"`` draws half of the other rows from labelled inliers and half from unlabelled
         rows; if there are fewer labelled inliers, it takes all of them. ``"random"`` draws from
@@ -174,6 +177,11 @@ class Settings:
     selection: ColumnSelection
 
     @property
+    def n_learned(self) -> int | None:
+        """The number of rows to learn from; None if all rows are learned from."""
+        return None if self.reference.size == AUTO else self.reference.size
+
+    @property
     def assumes_inliers(self) -> bool:
         """Whether unlabelled rows may count as inliers."""
         return bool(self.bagging.inliers == "assumed")
@@ -194,7 +202,7 @@ class Settings:
 
 # DETECTOR holds the defaults of Detector, and PRINTED those of the paper.
 DETECTOR = Settings(
-    Reference(None, "stratified", False, "minmax", "auto"),
+    Reference(AUTO, "stratified", False, "minmax", "auto"),
     Bagging(0.7, 10.0, 50, "assumed"),
     Heads(KINDS, 10, 3e-3, True),
     ColumnSelection("budget", None, None, True),
@@ -235,8 +243,9 @@ def check_settings(settings: Settings, model: Any) -> None:
     check_choice("sampling", reference.sampling, ("stratified", "random"))
     check_choice("calibration", model.calibration, (None, "platt"))
     size = reference.size
-    right = size is None or (is_number(size, Integral) and size >= 2)
-    _require(right, "`size` of `reference`", "None or a number of rows from 2 on", size)
+    right = size is None or (isinstance(size, str) and size == AUTO)
+    right = right or (is_number(size, Integral) and size >= 2)
+    _require(right, "`size` of `reference`", "'auto', None or a number of rows from 2 on", size)
     switches = {"outliers": reference.outliers, "fit_intercept": settings.heads.fit_intercept}
     for name, value in switches.items():
         _require(isinstance(value, bool | np.bool_), f"`{name}`", "True or False", value)

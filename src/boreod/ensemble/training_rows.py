@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boreod.ensemble.bags import Shares, draw_reference
-from boreod.ensemble.parameters import Settings
+from boreod.ensemble.parameters import AUTO, Settings
 from boreod.parallel import Progress, for_collections, is_collection
 from boreod.representation.array_rows import ArrayRows, is_table, upper_floor
 from boreod.representation.memory import available_memory, check_reading
@@ -100,7 +100,7 @@ def _read_numbers(
     labels = for_collections().gather_rows(y) if is_collection(y) else y
     codes, classes = read_labels(labels, n_rows, model.outlier_label, settings.assumes_inliers)
     reference = settings.reference
-    chosen, shares = draw_reference(codes, reference.size, reference.sampling, seed)
+    chosen, shares = draw_reference(codes, settings.n_learned, reference.sampling, seed)
     positions = np.arange(n_rows) if chosen is None else chosen
     if is_lazy:
         check_reading(len(positions), 8 * len(positions) * X.shape[1], available_memory())
@@ -124,7 +124,7 @@ def _read_table(
     drawn: list[Shares] = []
 
     def sample(codes: NDArray) -> NDArray | None:
-        rows, shares = draw_reference(codes, reference.size, reference.sampling, seed)
+        rows, shares = draw_reference(codes, settings.n_learned, reference.sampling, seed)
         drawn.append(shares)
         return rows
 
@@ -137,7 +137,7 @@ def _read_table(
     wishes = floor.Wishes(
         assume=settings.assumes_inliers,
         outlier_label=model.outlier_label,
-        sample=None if reference.size is None else sample,
+        sample=None if settings.n_learned is None else sample,
         check_memory=partial(check_reading, available=available_memory()),
         progress=partial(Progress, total=None, wanted=model.verbose),
         collections=for_collections() if is_collection(X) or is_collection(y) else None,
@@ -172,8 +172,14 @@ def representation_for(model: Any, found: TrainingRows, settings: Settings, seed
     n_reference = len(found.rows)
     if not settings.reference.outliers:
         n_reference -= n_outliers
-    on_budget = model.budget is not None
-    made = make_representation(model.representation, n_reference, on_budget, seed, n_outliers > 0)
+    made = make_representation(
+        model.representation,
+        n_reference,
+        model.budget is not None,
+        seed,
+        taught=n_outliers > 0,
+        in_part=settings.reference.size == AUTO,
+    )
     made.set_params(n_jobs=model.n_jobs, verbose=model.verbose)
     if settings.reference.neighbors != "auto":
         made.set_params(neighbors=settings.reference.neighbors)

@@ -23,7 +23,7 @@ from boreod.representation.columns import (
 )
 from boreod.representation.memory import FOLDS, check_fit, count_fit_memory, count_scores
 from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
-from boreod.representation.views import resolve_views
+from boreod.representation.views import View, resolve_views
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
 # A fit checks its memory first if the table has at least this many rows, or at least this many
@@ -33,7 +33,11 @@ CHECKED_VALUES = 5_000_000
 # A search through more rows than this is expensive.
 LARGE_TABLE = 10_000
 CHEAP_VIEWS = ("sample:256", "sample:1024")
+# Among so many rows neighbors are searched in a large table. More rows did not improve detection:
+# see docs/adr/0025-a-large-table-is-searched-in-part.md.
+SEARCHED_ROWS = 8192
 FAR_KS = (100, 50, 20, 10, 5)
+FAR_VIEWS = ("standardized", "ranked")
 FEW_SCORES = ("knn_5", "knn_50", "lof_50", "ldof_20", "odin_20", "kdeos_50", "cof_20", "iforest")
 
 
@@ -237,26 +241,33 @@ def make_representation(
     on_budget: bool,
     seed: Any,
     taught: bool = True,
+    in_part: bool = False,
 ) -> OutlierRepresentation:
     """Return a fresh copy of the representation that a user gave, or the default one.
 
     By default a large table also gets views of few reference rows if there is a budget, so that
     even a tight budget can buy scores. ``"few"`` chooses a few scores that differ much and that the
     table has enough rows for. For a detector without labels (not ``taught``), ``"few"`` chooses the
-    scores whose consensus ranks outliers best.
+    scores whose consensus ranks outliers best. If ``in_part``, the default representation searches
+    neighbors in a large table among ``SEARCHED_ROWS`` rows only.
     """
+    sample = SEARCHED_ROWS if in_part and n_rows > 2 * SEARCHED_ROWS else None
     if given is not None and not isinstance(given, str):
         made = clone(given)
     else:
         made = OutlierRepresentation()
+        if sample is not None:
+            made.views = (f"sample:{sample}",)
         if on_budget and n_rows > LARGE_TABLE:
-            made.views = ("full", *CHEAP_VIEWS)
+            made.views = (*made.views, *CHEAP_VIEWS)
         if given == FEW and taught:
             made.scores = [name for name in FEW_SCORES if _least_rows(name) <= n_rows]
         elif given == FEW:
             far = next((k for k in FAR_KS if 5 * k <= n_rows), 1)
             made.scores = [f"knn_{far}", "iforest"]
-            made.views = ("standardized", "ranked") if n_rows > 1 else ()
+            made.views = [View(name, metric=name, sample=sample) for name in FAR_VIEWS]
+            if n_rows < 2:
+                made.views = ()
     if made.random_state is None:
         made.random_state = seed
     return made

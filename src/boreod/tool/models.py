@@ -9,6 +9,7 @@ import numpy as np
 
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.heads import ClassifierHead, TreeHead
+from boreod.ensemble.parameters import AUTO
 from boreod.persistence.manifest import FORMAT
 from boreod.persistence.model import package_versions, store_curve
 from boreod.predictor import Predictor, known_costs, price_of_rows, settings_of
@@ -228,6 +229,18 @@ def ranks_only(oob: OutOfBag) -> bool:
     return bool((oob.labels == UNLABELLED).all())
 
 
+def _describe_search(model: Predictor) -> list[str]:
+    """Return a sentence about a search that is limited to a sample of a large table."""
+    sizes = [len(view.known.rows) for view in model.fitted_.columns.views]
+    n_rows = len(model.oob_.labels)
+    if settings_of(model).reference.size != AUTO or not 0 < max(sizes, default=0) < n_rows / 2:
+        return []
+    return [
+        f"Neighbors are searched among {max(sizes):,} of the {n_rows:,} training rows, which takes "
+        f"about 1/{n_rows // max(sizes)} of the time (--reference-size all searches all)."
+    ]
+
+
 def list_assumptions(model: Predictor) -> list[str]:
     """Return the assumptions of a fitted detector, one sentence each."""
     if ranks_only(model.oob_):
@@ -236,9 +249,10 @@ def list_assumptions(model: Predictor) -> list[str]:
             "A probability is the share of training rows that look less like an outlier, not the "
             "chance of being one.",
             "Thresholds are numbers of alerts (alerts:20), as only labels show what is right.",
+            *_describe_search(model),
         ]
     known = model.oob_.summarize()
-    sentences = []
+    sentences = _describe_search(model)
     if known.assumed:
         sentences += [
             f"Few rows are labelled inliers ({known.inliers}), so "

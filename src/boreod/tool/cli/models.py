@@ -80,11 +80,13 @@ def fit(
         Option(help="Share of outliers in future tables; by default the share in the labels."),
     ] = None,
     reference_size: Annotated[
-        int | None,
+        str,
         Option(
-            min=2, help="Number of rows to learn from: all outliers and a sample of other rows."
+            help="auto learns from all rows, and searches neighbors in a large table among a "
+            "sample of them; all searches among all rows; a number learns from so many rows: all "
+            "outliers and a sample of the other rows."
         ),
-    ] = None,
+    ] = "auto",
     neighbors: Annotated[str, Option(help="Neighbor search: auto, brute or tree.")] = "auto",
     seed: options.Seed = 0,
     jobs: Annotated[int, Option(help="Number of threads; -1 for all cores.")] = -1,
@@ -120,7 +122,7 @@ def fit(
         curve=curve,
         labels=labels,
         reading={**reading, "since": since or (), "inlier_label": inlier_label},
-        reference=Reference(size=reference_size, neighbors=neighbors),
+        reference=Reference(size=_read_size(reference_size), neighbors=neighbors),
         budget=options.read_amount(budget),
         selection=ColumnSelection(costs=_read_costs(costs), batch_size=batch),
         threshold=_read_threshold(threshold, rows_per_day),
@@ -146,6 +148,17 @@ def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
             "--rows-per-day belongs to a number of alerts a day: --threshold alerts:20"
         )
     return f"{text}/{rows_per_day:g}"
+
+
+def _read_size(text: str) -> Any:
+    """Return a reference size in the form that detectors take."""
+    if text.isdecimal():
+        return int(text)
+    if text not in ("auto", "all"):
+        raise typer.BadParameter(
+            f"--reference-size must be auto, all or a number of rows from 2 on; got {text!r}."
+        )
+    return None if text == "all" else text
 
 
 def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> None:
