@@ -6,14 +6,14 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from boreod.ensemble.calibration import check_alerts, warn_of_many_outliers, warn_without_score
 from boreod.ensemble.heads import PENALTY
 from boreod.ensemble.parameters import GROUPS, Settings
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
-from boreod.ensemble.training import NotStoredError, Training
+from boreod.ensemble.training import Lessons, NotStoredError, Training
 from boreod.ensemble.training_rows import (
     TrainingRows,
     read_training_rows,
@@ -42,6 +42,7 @@ from boreod.selection.budgets import (
     read_budgets,
     trace_budgets,
 )
+from boreod.selection.candidates import Learned
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.selector import Selector
 from boreod.validation import all_or_nothing, check_fitted, read_seed, same_filters
@@ -304,15 +305,23 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         """
         upper_floor("tool").write_report(self, path, table, **options)
 
-    def save(self, path: str | PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        extra: dict[str, Any] | None = None,
+        narrowable: bool | None = None,
+    ) -> None:
         """Write everything that predictions need to one file, usually with suffix ``.boreod``.
 
-        :func:`boreod.load` reads it. Bags are not saved. The same model gives the same bytes. An
-        existing file is replaced only when the new one is complete. ``extra`` is anything that JSON
-        can hold, for your own use; ``stored_.extra`` of the loaded detector returns it. None keeps
-        that of a loaded model.
+        :func:`boreod.load` reads it. The same model gives the same bytes. An existing file is
+        replaced only when the new one is complete. ``extra`` is anything that JSON can hold, for
+        your own use; ``stored_.extra`` of the loaded detector returns it. None keeps that of a
+        loaded model. If ``narrowable``, the file also holds the columns of the training rows, from
+        which ``within`` of the loaded detector learns. None stores them if they take less than a
+        fifth of the file.
         """
-        upper_floor("persistence").save(self, path, extra=extra)
+        upper_floor("persistence").save(self, path, extra=extra, narrowable=narrowable)
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters; ``bagging__ratio`` and the like set one parameter of a group."""
@@ -343,9 +352,9 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         whole = self.training_.learn(self.training_.columns.names, self._threads)
         self._take(*whole)
         warn_without_score(self.oob_proba_)
-        penalty = getattr(self.fitted_.logistic, "penalty", None) or PENALTY
         searched_by = representation.neighbors
-        self._selector = Selector(self.training_, whole, found.rows, searched_by, penalty)
+        self._selector = _make_selector(self.training_, whole, found.rows, searched_by)
+        self._lessons = None
         self._costs = None
         self.stored_ = None
         if self.budget is not None:
@@ -412,8 +421,29 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     def _known_selector(self) -> Selector:
         check_fitted(self)
         if self._selector is None:
-            raise NotStoredError
+            self._selector = self._restore_selector()
         return self._selector
+
+    def _restore_selector(self) -> Selector:
+        """Return the selector of a loaded model, whose file may hold what it needs."""
+        if self._lessons is None:
+            raise NotStoredError
+        fitted = self.fitted_
+        with plain_interrupts(), same_filters():
+            training = self._lessons.restore(self, settings_of(self), self._threads)
+        # Times are measured on rows like those of the fit.
+        rows = np.stack([fitted.seen.low, fitted.seen.high])
+        if fitted.columns.widest is not None:
+            rows = fitted.columns.widest.known.rows
+            if fitted.input_scaler is not None:
+                rows = fitted.input_scaler.low + rows / fitted.input_scaler.factor
+        self.training_ = training
+        return _make_selector(training, (fitted, self.oob_), rows, self._lessons.neighbors)
+
+    def _find_lessons(self) -> Lessons | None:
+        if self.training_ is None or self.selection_ is not None or self._lessons is not None:
+            return self._lessons
+        return Lessons.of(self.training_, self._known_selector.prices.neighbors)
 
     @property
     def _unit(self) -> str:
@@ -427,3 +457,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _make_selector(training: Training, whole: Learned, rows: NDArray, searched_by: str) -> Selector:
+    penalty = getattr(whole[0].logistic, "penalty", None) or PENALTY
+    return Selector(training, whole, rows, searched_by, penalty)

@@ -16,7 +16,7 @@ from boreod.ensemble.fitted import Assessment, Explanation, Fitted
 from boreod.ensemble.novelty import Novelty
 from boreod.ensemble.parameters import DETECTOR, Settings, check_settings, complete_settings
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
-from boreod.ensemble.training import Training
+from boreod.ensemble.training import Lessons, Training
 from boreod.metrics import read_codes
 from boreod.parallel import Engine, Threads, current_engine, for_collections, is_collection
 from boreod.representation.array_rows import upper_floor
@@ -84,6 +84,7 @@ class Predictor:
     verbose: bool
     _costs: Costs | None = None
     _seconds_alone: float | None = None
+    _lessons: Lessons | None = None
 
     def __init__(self, **parameters: Any) -> None:
         vars(self).update(dict.fromkeys(PARAMETERS) | parameters)
@@ -219,6 +220,9 @@ class Predictor:
         model = for_workers(self, n_jobs=1)
         return for_collections().map_rows(work, X, model, width, dtype)
 
+    def _find_lessons(self) -> Lessons | None:
+        return self._lessons
+
     def _price_of_rows(self, batch_size: int | None) -> float | None:
         costs = self._costs
         if costs is None or not set(self.columns_) <= set(costs.own):
@@ -333,6 +337,16 @@ def set_prices(model: Predictor, costs: Costs | None, seconds_alone: float | Non
     """Set the prices of a detector, and the time of a single row."""
     model._costs = costs
     model._seconds_alone = seconds_alone
+
+
+def set_lessons(model: Predictor, lessons: Lessons | None) -> None:
+    """Set what a loaded detector needs to learn again; None if its file does not hold it."""
+    model._lessons = lessons
+
+
+def lessons_of(model: Predictor) -> Lessons | None:
+    """Return what a detector needs to learn again; None if it is not known any more."""
+    return model._find_lessons()
 
 
 def check_parameters(model: Any) -> Settings:

@@ -241,12 +241,12 @@ def test_names_of_the_parameters_of_a_representation():
     assert list(OF_REPRESENTATION) == list(inspect.signature(OutlierRepresentation).parameters)
 
 
-@pytest.mark.parametrize("number", [1, 4, 7, 9])
+@pytest.mark.parametrize("number", [1, 4, 8, 10])
 def test_another_format(number, parts, tmp_path):
     manifest = {**parts[0], "format": number, "versions": {"boreod": "9.1"}, "new": True}
     message = assert_refused(forge(tmp_path / "a", manifest, parts[1]))
     assert f"format {number} and was written by boreod '9.1'" in message
-    assert "reads format 8, so fit again with this version, or install that one" in message
+    assert "reads format 9, so fit again with this version, or install that one" in message
 
 
 def prices(change):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,8 @@ class NotStoredError(ValueError, AttributeError):
     def __init__(self) -> None:
         super().__init__(
             "This model was loaded from a file, which holds no bags and no columns that are not in "
-            "use: `within`, `budget_curve` and `measure_costs` need a model that was fitted in "
-            "this session, so fit again, or ask before saving."
+            "use: `within`, `budget_curve` and `measure_costs` need more. Fit again, and save the "
+            "model with narrowable=True (--narrowable), or ask before saving."
         )
 
 
@@ -61,6 +61,14 @@ class Options:
     calibration: str | None
     threshold: float | str | None
     prior: float | None
+
+    @classmethod
+    def of(cls, model: Any, settings: Settings) -> "Options":
+        """Return the options of a detector."""
+        heads = settings.heads
+        fitted = heads.penalty, heads.n_trees, bool(heads.fit_intercept)
+        recipe = Recipe(settings.kinds, model.estimator, *fitted)
+        return cls(recipe, model.calibration, model.threshold, model.prior)
 
     def check_untaught(self) -> None:
         """Raise if a parameter is set that has no meaning without labels."""
@@ -74,27 +82,38 @@ class Options:
                 )
 
 
+class Represented(NamedTuple):
+    """What is fitted before bags are drawn: the columns and their scaling, and facts about rows."""
+
+    input_scaler: Scaler | None
+    columns: FittedColumns
+    scaler: Scaler
+    classes: NDArray
+    shares: Shares
+    seen: SeenRows
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
     """Scaled training rows, their labels and bags, and the representation that computes columns.
 
     ``columns`` computes all columns, and ``table`` holds the scaled columns of all training rows.
-    ``seen`` does not hold the isolation of the rows yet. ``seed`` is the seed of estimators and
-    random choices.
+    ``seen`` does not hold the isolation of the rows yet. ``seeds`` are the seed of the bags, and
+    the seed of estimators and random choices.
     """
 
     input_scaler: Scaler | None
     columns: FittedColumns
     scaler: Scaler
+    classes: NDArray
+    shares: Shares
+    seen: SeenRows
     table: NDArray
     labels: NDArray
     assumed: Assumed
-    classes: NDArray
     bags: Bags
-    shares: Shares
-    seen: SeenRows
     options: Options
-    seed: int
+    seeds: list[int]
 
     @classmethod
     def fit(
@@ -111,36 +130,54 @@ class Training:
         ``model`` is the detector. ``seeds`` holds one seed for the bags and one seed for the
         estimators.
         """
-        heads = settings.heads
-        fitted = heads.penalty, heads.n_trees, bool(heads.fit_intercept)
-        recipe = Recipe(settings.kinds, model.estimator, *fitted)
-        options = Options(recipe, model.calibration, model.threshold, model.prior)
-        rows = found.rows
         codes = found.codes
-        names = found.preparation.names_
-        bagging = settings.plan_bags(model.n_estimators)
         taught = bool((codes == OUTLIER).any())
         if not taught:
-            options.check_untaught()
+            Options.of(model, settings).check_untaught()
+        rows = found.rows
+        names = found.preparation.names_
         is_scaled = settings.reference.input_scaling == "minmax"
         input_scaler = fit_scaler("minmax", rows) if is_scaled else None
         points = rows if input_scaler is None else input_scaler.transform(rows)
         apart = None if settings.reference.outliers else codes == OUTLIER
-        table = representation.fit_compute(points, names, bagging.n_bags, apart)
+        table = representation.fit_compute(points, names, model.n_estimators, apart)
         columns = representation.fitted_columns_
         scaler = fit_scaler(model.scaling if taught else "minmax", table, columns.n_raw)
-        table = scaler.transform(table)
-        if taught:
+        low = np.minimum(rows.min(axis=0), found.later.min(axis=0))
+        high = np.maximum(rows.max(axis=0), found.later.max(axis=0))
+        seen = SeenRows(names, low, high, None, codes, input_scaler is not None)
+        known = Represented(input_scaler, columns, scaler, found.classes, found.shares, seen)
+        return cls.from_table(known, scaler.transform(table), settings, model, seeds, engine)
+
+    @classmethod
+    def from_table(
+        cls,
+        known: "Represented",
+        table: NDArray,
+        settings: Settings,
+        model: Any,
+        seeds: list[int],
+        engine: Engine,
+    ) -> "Training":
+        """Draw bags, given the scaled columns of all training rows.
+
+        The other parameters are those of :meth:`fit`. The same seeds draw the same bags.
+        """
+        options = Options.of(model, settings)
+        bagging = settings.plan_bags(model.n_estimators)
+        codes = known.seen.codes
+        n_raw = known.columns.n_raw
+        if (codes == OUTLIER).any():
             assumed = assume_inliers(codes, bagging, settings.assumes_inliers)
             outliers = np.flatnonzero(assumed.codes == OUTLIER)
             inliers = np.flatnonzero(assumed.codes == INLIER)
-            draw = partial(draw_bags, outliers, inliers, len(rows), seed=seeds[0])
+            draw = partial(draw_bags, outliers, inliers, len(table), seed=seeds[0])
             bags = draw(bagging)
             if settings.assumes_inliers:
-                part = table[:, : columns.n_raw or len(columns.names)]
+                part = table[:, : n_raw or len(known.columns.names)]
                 seed = seeds[1] + KINDS.index("trees")
-                trees = TreeHead.fit(part, bags, recipe.n_trees, False, seed, engine)
-                weights = found.shares.weigh(codes)
+                trees = TreeHead.fit(part, bags, options.recipe.n_trees, False, seed, engine)
+                weights = known.shares.weigh(codes)
                 odds = trees.log_odds(part)
                 assumed, plan = find_suspicious(assumed, odds, ~bags.holds, weights, bagging)
                 if plan is bagging and assumed.suspicious_by_group is None:
@@ -148,26 +185,24 @@ class Training:
                 else:
                     bags = draw(plan, left_out=assumed.suspicious_by_group)
         else:
-            scores = table[:, columns.n_raw :]
+            scores = table[:, n_raw:]
             consensus = ConsensusHead.fit(scores).log_odds(scores)[:, 0]
             bags, top = draw_top(consensus, bagging, seeds[0])
             assumed = Assumed(codes, False, top)
-        low = np.minimum(rows.min(axis=0), found.later.min(axis=0))
-        high = np.maximum(rows.max(axis=0), found.later.max(axis=0))
         return cls(
-            input_scaler=input_scaler,
-            columns=columns,
-            scaler=scaler,
+            **known._asdict(),
             table=table,
             labels=codes,
             assumed=assumed,
-            classes=found.classes,
             bags=bags,
-            shares=found.shares,
-            seen=SeenRows(names, low, high, None, codes, input_scaler is not None),
             options=options,
-            seed=seeds[1],
+            seeds=seeds,
         )
+
+    @property
+    def seed(self) -> int:
+        """The seed of estimators and random choices."""
+        return self.seeds[1]
 
     @property
     def taught(self) -> bool:
@@ -273,3 +308,76 @@ class Training:
         """Return the places of columns in the table."""
         place = {name: number for number, name in enumerate(self.columns.names)}
         return np.array([place[name] for name in names])
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """Everything besides a fitted detector that learning again needs; a model file may hold it.
+
+    Attributes
+    ----------
+    seeds
+        The seeds of the bags and of the estimators.
+    neighbors
+        The search that the user asked for.
+    others
+        (rows, features): scaled columns of the training rows that are no reference rows.
+    places
+        The place of each training row among the reference rows, followed by the other rows.
+    scores
+        (rows, scores): the scaled scores of all training rows.
+    isolation
+        (views, rows): the isolation of all training rows in every view.
+    """
+
+    seeds: list[int]
+    neighbors: str
+    others: NDArray
+    places: NDArray
+    scores: NDArray
+    isolation: NDArray
+
+    @classmethod
+    def of(cls, training: Training, neighbors: str) -> "Lessons":
+        """Return what a file must hold, so that the training can be restored to the bit."""
+        columns = training.columns
+        rows = np.arange(len(training.table))
+        known = np.zeros(len(rows), dtype=bool)
+        for view in columns.views:
+            known[rows if view.space.rows is None else view.space.rows] = True
+        order = np.concatenate([rows[known], rows[~known]])
+        # A view of ranks measures no isolation.
+        isolation = np.nan_to_num([view.isolation for view in columns.views])
+        return cls(
+            training.seeds,
+            neighbors,
+            training.table[~known],
+            np.argsort(order),
+            training.table[:, columns.n_raw : len(columns.names)],
+            isolation.reshape(-1, len(rows)),
+        )
+
+    def restore(self, model: Any, settings: Settings, engine: Engine) -> Training:
+        """Return the training of a loaded detector: no neighbors are searched."""
+        fitted = model.fitted_
+        columns = fitted.columns
+        n_reference = len(self.places) - len(self.others)
+        reference = np.empty((n_reference, len(columns.raw)))
+        for view, isolation in zip(columns.views, self.isolation, strict=True):
+            view.isolation = isolation
+            reference[slice(None) if view.space.rows is None else view.space.rows] = view.known.rows
+        # Scores of reference rows are replaced below, together with those of the other rows.
+        no_scores = [np.zeros((n_reference, len(view.column_names))) for view in columns.views]
+        no_scores += [np.zeros((n_reference, 1))] * len(columns.detectors)
+        raw = fitted.scaler.transform(columns.assemble(reference, no_scores))
+        table = np.concatenate([raw, self.others])[self.places]
+        table[:, columns.n_raw : len(columns.names)] = self.scores
+        represented = Represented(
+            fitted.input_scaler,
+            columns,
+            fitted.scaler,
+            fitted.classes,
+            model.oob_.shares,
+            fitted.seen,
+        )
+        return Training.from_table(represented, table, settings, model, self.seeds, engine)

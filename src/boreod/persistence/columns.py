@@ -85,6 +85,18 @@ class StoredRepresentation:
     forests: list[StoredForest]
 
 
+@dataclass(frozen=True)
+class StoredLessons:
+    """What learning again needs besides arrays, see :class:`boreod.ensemble.training.Lessons`.
+
+    ``others`` is the number of training rows that are no reference rows.
+    """
+
+    seeds: list[int]
+    neighbors: str
+    others: int
+
+
 def describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arrays]:
     """Return the representation and its arrays; the file does not need all of these arrays."""
     detectors: list[Any] = columns.detectors
@@ -209,3 +221,15 @@ def _build_view(
         {stored.ks_of_radii: owners[owner]["radii"]},
     )
     return ScoredView(space, graph, scores, known, scale)
+
+
+def lesson_tensors(
+    n_others: int, n_views: int, n_rows: int, n_scores: int, n_features: int
+) -> Tensors:
+    """Return the tensors from which a detector learns again."""
+    return {
+        "lessons.others": Tensor("F64", [n_others, n_features]),
+        "lessons.places": Tensor("I32", [n_rows], 0, n_rows - 1),
+        "lessons.scores": Tensor("F64", [n_rows, n_scores]),
+        "lessons.isolation": Tensor("F64", [n_views, n_rows], 0.0),
+    }

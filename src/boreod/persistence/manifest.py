@@ -21,7 +21,13 @@ from boreod.ensemble.calibration import Correction, count_as_inliers
 from boreod.ensemble.members import KINDS, UNCHANGED
 from boreod.files import __version__, parse_json, typed_json
 from boreod.neighbors import BACKENDS
-from boreod.persistence.columns import StoredRepresentation, StoredView, view_tensors
+from boreod.persistence.columns import (
+    StoredLessons,
+    StoredRepresentation,
+    StoredView,
+    lesson_tensors,
+    view_tensors,
+)
 from boreod.persistence.container import (
     Arrays,
     ModelFileError,
@@ -50,7 +56,7 @@ from boreod.selection.costs import MAX_PRICE, Costs, kind_of_tree
 from boreod.text import shorten
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
-FORMAT = 8
+FORMAT = 9
 # The largest score, so that differences of scores are finite. Values in rows are at most LARGEST.
 LARGEST_SCORE = 1e300
 
@@ -117,7 +123,7 @@ class Manifest:
     is true if unlabelled rows count as inliers, and ``left_out`` is the number of inliers in no
     bag. ``knots`` is the number of points of the map from consensus scores to log-odds, 0 with
     labels. ``alone`` is the time of a single row in seconds. It is None if the time follows from
-    ``costs`` or is unknown.
+    ``costs`` or is unknown. ``lessons`` is None if the loaded model cannot learn again.
     """
 
     format: int
@@ -144,6 +150,7 @@ class Manifest:
     table: StoredTable
     extra: dict[str, Any]
     alone: float | None
+    lessons: StoredLessons | None
 
     @property
     def raw_names(self) -> list[str]:
@@ -227,6 +234,18 @@ def _check_manifest(manifest: Manifest) -> None:
     _require("", members=fits_together(manifest.members, knots > 0))
     _check_prices(manifest)
     _check_table(manifest)
+    lessons = manifest.lessons
+    _require(
+        "",
+        lessons=lessons is None
+        or (
+            len(lessons.seeds) == 2
+            and all(0 <= seed < 2**31 for seed in lessons.seeds)
+            and lessons.others == manifest.rows - n_reference
+            and lessons.neighbors in ("auto", *BACKENDS)
+            and manifest.selection is None
+        ),
+    )
 
 
 def _require(owner: str, **conditions: bool) -> None:
@@ -373,6 +392,10 @@ def expected_tensors(manifest: Manifest) -> Tensors:
     for owner, number in ("input", n_inputs if manifest.input_scaling else 0), ("scaler", n_scaled):
         ranges = {"low": Tensor("F64", [number], *scores), "factor": Tensor("F64", [number], 0.0)}
         tensors |= named(owner, ranges)
+    lessons = manifest.lessons
+    if lessons is not None:
+        counts = manifest.rows, n_columns - manifest.n_raw, manifest.n_features
+        tensors |= lesson_tensors(lessons.others, len(stored.views), *counts)
     for owner, view in owned("views", stored.views):
         tensors |= view_tensors(view, owner, stored.reference_rows)
     for owner, forest in owned("forests", stored.forests):
@@ -393,6 +416,9 @@ def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
         # Out-of-bag probabilities may be NaN, and were checked together with the labels.
         if name != "oob.probabilities" and not _fits_tensor(arrays[name], tensor):
             raise wrong_numbers(name)
+    lessons = manifest.lessons
+    if lessons and len(np.unique(arrays["lessons.places"])) < manifest.rows:
+        raise wrong_numbers("lessons.places")
     if not (arrays["seen.low"] <= arrays["seen.high"]).all():
         raise wrong_numbers("seen.high")
     check_reach(manifest.members, manifest.correction, owners)

@@ -6,7 +6,7 @@ the training table. It does not hold data that only learning needs.
 
 import json
 import platform
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,9 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.members import UNCHANGED
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
+from boreod.ensemble.training import Lessons
 from boreod.files import __version__, typed_json
-from boreod.persistence.columns import build_columns, describe_columns
+from boreod.persistence.columns import StoredLessons, build_columns, describe_columns
 from boreod.persistence.container import (
     TYPES,
     Arrays,
@@ -51,8 +52,10 @@ from boreod.predictor import (
     Predictor,
     TrainingRecord,
     known_costs,
+    lessons_of,
     price_of_rows,
     restore,
+    set_lessons,
     set_prices,
     settings_of,
 )
@@ -68,13 +71,19 @@ if TYPE_CHECKING:
 
 # If there are more prices than this, the file holds only prices of columns in use, to stay small.
 MOST_PRICES = 5000
+# What learning again needs is stored if it takes at most this share of the file.
+MOST_LESSONS = 0.2
 # Errors that a manifest may cause if it contradicts itself.
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
            MemoryError)  # fmt: skip
 
 
 def save(
-    model: Predictor, path: str | PathLike[str], *, extra: dict[str, Any] | None = None
+    model: Predictor,
+    path: str | PathLike[str],
+    *,
+    extra: dict[str, Any] | None = None,
+    narrowable: bool | None = None,
 ) -> None:
     """Write a fitted detector to a file, see :meth:`boreod.Detector.save`."""
     if isinstance(model, Predictor) and not hasattr(model, "fit"):
@@ -86,6 +95,16 @@ def save(
         raise TypeError(f"`model` must be a BORE or a Detector; got {shorten(model)}.")
     check_fitted(model)
     manifest, found = _describe(model, _read_extra(model, extra))
+    lessons = None if narrowable is False else lessons_of(model)
+    if narrowable and lessons is None:
+        raise ModelFileError(
+            "narrowable=True needs all columns of the fit, and this model has a budget, or was "
+            "loaded from a file without them. Save the model that `fit` returned."
+        )
+    if lessons is not None:
+        found |= named("lessons", vars(lessons))
+        facts = StoredLessons(lessons.seeds, lessons.neighbors, len(lessons.others))
+        manifest = replace(manifest, lessons=facts)
     try:
         # Reading the manifest replaces NumPy scalars, so that saving a loaded model gives the same
         # bytes.
@@ -95,6 +114,10 @@ def save(
         check_values(arrays, tensors, manifest)
     except ModelFileError as error:
         raise ModelFileError(f"The model cannot be saved, because {error}.") from None
+    rest = {name: values for name, values in arrays.items() if not name.startswith("lessons.")}
+    sizes = [sum(values.nbytes for values in part.values()) for part in (rest, arrays)]
+    if narrowable is None and sizes[0] < (1.0 - MOST_LESSONS) * sizes[1]:
+        manifest, arrays = replace(manifest, lessons=None), rest
     stored = {name: values for name, values in arrays.items() if values.size}
     write_model_file(Path(path), write_manifest(manifest), stored)
 
@@ -148,6 +171,7 @@ def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
         table=_describe_table(model),
         extra=extra,
         alone=None if costs is None or costs.call is not None else price_of_rows(model, 1),
+        lessons=None,
     )
     return manifest, arrays
 
@@ -316,6 +340,10 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
         Stored(manifest.format, manifest.versions, manifest.extra),
     )
     set_prices(model, manifest.costs, manifest.alone)
+    if manifest.lessons is not None:
+        lessons = manifest.lessons
+        stored = by_owner(arrays)["lessons"]
+        set_lessons(model, Lessons(lessons.seeds, lessons.neighbors, **stored))
     return model
 
 
