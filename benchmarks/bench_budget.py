@@ -2,8 +2,8 @@
 
 It needs the environment variable BOREOD_DATA. Scores cost one of {10, ..., 2000} at random and raw
 columns cost 1. Every draw of costs has its own split, and its own sample if the data set has
-several. Test rows are unlabelled rows of the fit, as in the paper. Arguments are names of data sets
-and of rules (prefix, fill).
+several samples. Test rows are unlabelled rows of the fit, as in the paper. Arguments are names of
+data sets and of rules (prefix, fill).
 """
 
 import sys
@@ -27,7 +27,7 @@ BUDGETS = 10
 
 
 def one_draw(name: str, draw: int, fill: bool) -> tuple[float, float, list[float]]:
-    """Return the AUC of the full model, at 1 % of its cost, and each method's mean over budgets."""
+    """Return the AUC of the full model, the AUC at 1 % of its cost, and the mean of each method."""
     X, y = load(name, draw % 10)
     test = train_test_split(np.arange(len(y)), test_size=0.4, stratify=y, random_state=draw)[1]
     labels = y.copy()
@@ -48,7 +48,7 @@ def one_draw(name: str, draw: int, fill: bool) -> tuple[float, float, list[float
 
 
 def main() -> None:
-    """Measure all sets, with the paper's rule and with filling."""
+    """Measure all sets with the paper's rule (prefix), and with columns skipped (fill)."""
     if folder() is None:
         print("skipped: BOREOD_DATA names no folder")
         return

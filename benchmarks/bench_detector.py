@@ -1,4 +1,4 @@
-"""BORE against PyOD's XGBOD on pageblocks, and the time of classification after representation.
+"""Compare BORE with PyOD's XGBOD on pageblocks; compare classification with representation.
 
 The first promise needs the environment variable BOREOD_DATA, and PyOD with XGBoost.
 """
@@ -18,7 +18,7 @@ from paper_data import folder, load
 
 
 def against_xgbod() -> None:
-    """Fit both on the same labelled rows."""
+    """Compare the times of fits of BORE and XGBOD to the same labelled rows."""
     X, y = load("pageblocks", 0)
     # The first call compiles.
     BORE(random_state=0).fit(X[::10], y[::10])
@@ -30,7 +30,7 @@ def against_xgbod() -> None:
 
 
 def classification() -> None:
-    """Score 10000 new rows with and without the classifier."""
+    """Measure how much time the classifier adds to the representation of 10000 new rows."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(5000, 20)), (np.arange(5000) < 100).astype(int)
     model = BORE(random_state=0).fit(X, y)

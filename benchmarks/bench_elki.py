@@ -1,7 +1,8 @@
-"""All twelve scores at k = 100 against ELKI 0.7.1 with a materialized table, in CPU seconds.
+"""Compare the CPU seconds of twelve scores at k = 100 with those of ELKI 0.7.1.
 
-Needs Java and Debian's package `elki`; its archive holds an index that newer Java versions refuse,
-so a copy without it is made.
+ELKI computes neighbors once and stores them in a table. The script needs Java and Debian's package
+`elki`. The archive of this package holds an index that newer Java versions refuse, so the script
+makes a copy without the index.
 """
 
 import tempfile

@@ -21,7 +21,7 @@ WITHIN = BORE_FIT + "model.within('20us')\n"
 
 
 def cpu_seconds(folder: Path, code: str, *arguments: str, cache: Path | None = None) -> float:
-    """Return the CPU seconds of a process, with an empty cache if no other is given."""
+    """Return the CPU seconds of a process, with an empty cache if ``cache`` is None."""
     with TemporaryDirectory() as empty:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache or empty)}
         command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
@@ -29,7 +29,7 @@ def cpu_seconds(folder: Path, code: str, *arguments: str, cache: Path | None = N
 
 
 def make_tables(folder: Path, seed: int) -> None:
-    """Write 5000 rows with outliers, new rows, and a model of them within 20us."""
+    """Write 5000 rows with outliers, new rows, and a model of the 5000 rows within 20us."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(5000, 20))
     y = (random.random(5000) < 0.05).astype(int)

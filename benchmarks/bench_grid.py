@@ -1,4 +1,7 @@
-"""All 129 score columns against one neighbor search of scikit-learn, same rows, same threads."""
+"""Compare the time of all 129 score columns with one neighbor search of scikit-learn.
+
+Both use the same rows and the same number of threads.
+"""
 
 import os
 

@@ -1,4 +1,7 @@
-"""Growth of time and memory of a fit with the table: d = 20, all columns, one process per size."""
+"""Measure how the time and the memory of a fit grow with the number of rows.
+
+Tables have 20 columns. Every size has its own process, and the fit uses all columns.
+"""
 
 import subprocess
 import sys
@@ -11,7 +14,7 @@ SIZES = (10_000, 30_000, 100_000, 300_000)
 
 
 def measure(n: int) -> None:
-    """Print seconds of a fit and the peak memory in GB, before and after."""
+    """Print the seconds of a fit, and the peak memory in GB before and after the fit."""
     from boreod import BORE
 
     compile_everything()
@@ -23,9 +26,9 @@ def measure(n: int) -> None:
 
 
 def main() -> None:
-    """Fit at every size, and a line through the logarithms."""
+    """Fit at every size, and print the exponents of growth."""
     seconds, memory = [], []
-    print("     rows   seconds   us a row   peak GB   of these the fit's")
+    print("     rows   seconds   us a row   peak GB   GB of the fit")
     for n in SIZES:
         command = [sys.executable, __file__, str(n)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)

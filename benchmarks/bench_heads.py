@@ -1,6 +1,7 @@
-"""Detector with its defaults: fit, one row, many rows, a budget; trees against scikit-learn.
+"""Time a Detector with its defaults, and compare its trees with scikit-learn's.
 
-5000 rows of 20 columns, 100 of them outliers.
+The table has 5000 rows of 20 columns, and 100 of the rows are outliers. A fit, one row, many rows
+and a budget are timed.
 """
 
 import tempfile
@@ -17,7 +18,7 @@ from boreod.parallel import Threads
 
 
 def table(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a normal cloud, of which some rows are wider."""
+    """Return a normal cloud in which some rows, the outliers, are spread more widely."""
     random = np.random.default_rng(seed)
     rows, labels = random.normal(size=(n, 20)), (np.arange(n) < n // 50).astype(int)
     rows[labels == 1] *= 1.8

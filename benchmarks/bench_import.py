@@ -1,4 +1,4 @@
-"""CPU seconds of new processes with warm caches, beside one that only imports Numba."""
+"""Compare the CPU seconds of new processes, with warm caches, with an import of Numba alone."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ BARS = {
 
 
 def cpu_seconds(code: str, folder: str) -> float:
-    """Return the CPU seconds of one run."""
+    """Return the CPU seconds of a process that runs some code in a folder."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return cpu_seconds_of_process([sys.executable, "-c", code], env=environment, cwd=folder)
 
@@ -34,7 +34,7 @@ def code_of(what: str) -> str:
 
 
 def main() -> None:
-    """Take the best of seven rounds. Everything runs once in each round."""
+    """Report the best of seven rounds. Every process runs once in each round."""
     random = np.random.default_rng(0)
     y = np.repeat([1, 0], [50, 4950])
     X = random.normal(size=(5000, 8)) + 3.0 * y[:, np.newaxis]

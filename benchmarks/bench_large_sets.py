@@ -1,7 +1,7 @@
-"""Forest cover (286048 rows) and KDD'99 http (567498 rows, most of them copies), end to end.
+"""Fit and score Forest cover (286048 rows) and KDD'99 http (567498 rows, most of them copies).
 
 The environment variable BOREOD_EXTRA names the folder of cover.npz and http.npz. 60 % of the rows
-are labelled. The others take part as neighbors and are judged.
+are labelled. The other rows are unlabelled rows of the fit, and the AUC is that of these rows.
 """
 
 import os
@@ -51,7 +51,7 @@ def measure(name: str) -> None:
 
 
 def compare_searches() -> None:
-    """Search http with its copies, and with as many distinct rows in the same places."""
+    """Time a search of http with its copies, and of as many distinct rows in the same places."""
     from boreod.neighbors import NeighborGraph, TrainingGraph
     from boreod.parallel import Threads
 
@@ -72,7 +72,7 @@ def compare_searches() -> None:
 def main() -> None:
     """Measure every set in a new process."""
     if "BOREOD_EXTRA" not in os.environ:
-        print("BOREOD_EXTRA does not name a folder of cover.npz and http.npz")
+        print("skipped: BOREOD_EXTRA names no folder with cover.npz and http.npz")
         return
     for task in (*SETS, "copies"):
         subprocess.run([sys.executable, __file__, task], check=True)

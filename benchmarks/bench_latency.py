@@ -1,4 +1,4 @@
-"""Budgets in time: is the promised time per row kept, and do shared prices buy more?
+"""Is the time per row that a budget promises kept, and do shared prices buy better columns?
 
 It needs the environment variable BOREOD_DATA, the folder of the paper's data. It also uses the sets
 in the folder `../extra` beside it, if there are any.
@@ -46,7 +46,7 @@ def draw_new_rows(X: np.ndarray, X_test: np.ndarray) -> np.ndarray:
 
 
 def keep_time(name: str) -> None:
-    """Predict 2000 rows that fit has not seen, in one call and one by one."""
+    """Predict 2000 new rows in one call, and some of them one by one."""
     X, X_test, y, _ = split(name, 0)
     new = draw_new_rows(X, X_test)
     model = BORE(random_state=0).fit(X, y)
@@ -93,7 +93,7 @@ def keep_time_of_calls(name: str) -> None:
 
 
 def make_cloud() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return 5000 normal rows of 20 columns with some wider ones, twice."""
+    """Return 5000 training rows and 5000 test rows of a cloud; outliers are spread more widely."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(10_000, 20)), np.repeat([0, 1, 0, 1], [4900, 100, 4900, 100])
     X[y == 1] += random.normal(0.0, 2.0, size=(200, 20))
@@ -118,7 +118,7 @@ def time_calls(rows: str, model: str, size: int) -> None:
 
 
 def equal_time(model: BORE, budget: str) -> BORE:
-    """Return the selection by additive costs that takes about as long as a budget allows."""
+    """Return the model chosen by additive costs that takes about as long as a budget allows."""
     amount, _ = read_budget(budget)
     shared = model.costs_
     additive = shared.additive()
@@ -135,7 +135,7 @@ def equal_time(model: BORE, budget: str) -> BORE:
 
 
 def compare_sharing() -> None:
-    """Compare the AUC on unseen rows of shared and of additive prices at equal time."""
+    """Compare the AUC of models bought at shared and at additive prices, at equal time."""
     results = []
     for name in SETS:
         found = []

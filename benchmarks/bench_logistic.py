@@ -1,4 +1,4 @@
-"""All 50 bags of cardio at once against a loop over scikit-learn, run to the same objective.
+"""Compare the fit of all 50 bags of cardio with a loop over scikit-learn, at equal objectives.
 
 It needs the environment variable BOREOD_DATA. Both minimize the mean log-loss on standardized
 columns with a penalty of 1e-6 per row. The tolerance of scikit-learn is tightened until its
@@ -25,13 +25,13 @@ PENALTY = 1e-6
 
 
 def objective(design: np.ndarray, targets: np.ndarray, beta: np.ndarray) -> float:
-    """Return the minimized function."""
+    """Return the value of the function that both minimize."""
     losses = np.logaddexp(0.0, -(2 * targets - 1) * (design @ beta))
     return float(losses.mean() + 0.5 * PENALTY * (beta @ beta))
 
 
 def solve_with(solver: str, tolerance: float, bags: list, targets: np.ndarray) -> np.ndarray:
-    """Loop over the bags; return the objectives reached."""
+    """Solve one bag after the other with scikit-learn; return the objectives that it reaches."""
     values = []
     for design in bags:
         peer = LogisticRegression(

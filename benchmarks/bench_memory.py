@@ -1,4 +1,4 @@
-"""Peak memory of all 129 columns at n = 100000, d = 30, without the input itself."""
+"""Measure the peak memory of all 129 columns at n = 100000, d = 30, without the input itself."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ N, D = 100_000, 30
 
 
 def measure() -> None:
-    """Print the high-water mark of a fresh process, less its input."""
+    """Print the peak memory of this process minus the size of the input, in MB."""
     from boreod import OutlierRepresentation
 
     rows = np.random.default_rng(0).normal(size=(N, D))

@@ -1,4 +1,4 @@
-"""A million rows: fit with a reference sample of 200000, score with all columns and within 20us."""
+"""Fit a million rows with a reference sample of 200000; score with all columns and within 20us."""
 
 import subprocess
 import sys

@@ -75,7 +75,7 @@ def compare_alerts() -> None:
 
 
 def count(X: np.ndarray, y: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Return right and all alerts above 0.5, and those that novelty adds."""
+    """Return the numbers of right and of all alerts above 0.5, then of those by novelty alone."""
     task = draw_few_labels(X, y, share, seed)
     model = BORE(random_state=seed).fit(task.rows, task.labels)
     found = model.assess(task.new_rows)

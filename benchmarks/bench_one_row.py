@@ -1,4 +1,4 @@
-"""One new row against 5000 rows: all columns, one cheap column, and detectors within 20us."""
+"""Time one new row against 5000 rows: all columns, one cheap column, detectors within 20us."""
 
 from functools import partial
 
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def print_growth() -> None:
-    """Print how the search for a row grows with the table: a cloud, and clusters."""
+    """Print how the time to search for one row grows with the table, in a cloud and in clusters."""
     random = np.random.default_rng(1)
     for name in ("cloud", "mixture"):
         for n in (5_000, 50_000, 500_000):

@@ -1,8 +1,8 @@
-"""Matching pursuit through all columns of cardio, and a budget on a fitted model.
+"""Time matching pursuit through all columns of cardio, and budgets on fitted models.
 
 It needs the environment variable BOREOD_DATA. The peer follows the same paths and solves every step
-from zero with scikit-learn, on standardized columns with a penalty of 1e-6 per row; two bags of it
-are timed.
+from zero with scikit-learn, on standardized columns with a penalty of 1e-6 per row. The peer takes
+long, so only two of its bags are timed.
 """
 
 import os
@@ -38,7 +38,7 @@ def solve_every_step(columns: np.ndarray, targets: np.ndarray, order: np.ndarray
 
 
 def paths() -> None:
-    """Time all bags against two of the peer's."""
+    """Compare the time of all bags with the time of the peer, which is estimated from two bags."""
     model = BORE(random_state=0).fit(*load("cardio", 0))
     table, bags = model.training_.table, model.training_.bags
     random = np.random.default_rng(0)
@@ -61,7 +61,10 @@ def paths() -> None:
 
 
 def budgets(name: str, kind: type) -> None:
-    """Time the first budget of a fit that knows no prices, and the same again, on one thread."""
+    """Time the first budget of a fit without known prices, and the same budget again.
+
+    All fits and budgets use one thread.
+    """
     X, y = load(name, 0)
     # The first call compiles.
     small = kind(random_state=0, n_jobs=1).fit(X[::5], y[::5])

@@ -1,6 +1,6 @@
-"""All 129 score columns against PyOD fitting four of the twelve scores at the same eleven ks.
+"""Compare the time of all 129 score columns with PyOD's, for four of the scores at eleven ks.
 
-PyOD needs many minutes for its side, so it is run once.
+PyOD needs many minutes, so its scores are computed only once.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def fit_pyod(rows: np.ndarray) -> None:
     for k in PAPER_KS:
         for detector in (KNN, LOF, COF, ABOD):
             if k == 1 and detector in (COF, ABOD):
-                continue  # PyOD refuses these
+                continue  # PyOD refuses k = 1 for these detectors.
             took = seconds(lambda d=detector, k=k: d(n_neighbors=k).fit(rows))
             print(f"  PyOD {detector.__name__} k={k}: {took:.1f} s", flush=True)
 

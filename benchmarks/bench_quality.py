@@ -1,4 +1,4 @@
-"""Mean AUC on the paper's data over ten repetitions, with test rows in the graph and without.
+"""Measure mean AUC on the paper's data over ten repetitions, with and without test rows in the fit.
 
 It needs the environment variable BOREOD_DATA, the folder of the data sets.
 """

@@ -1,7 +1,8 @@
-"""CPU seconds of every score beside its limits: a fit of 20000 x 20 at eleven ks, on one thread.
+"""Compare the CPU seconds of every score in a fit with two limits.
 
-The limits are measured in the same run: the time to read the memory that a score needs once, and
-the time of its arithmetic in kernels that do nothing else, with all data in the cache.
+The fit has 20000 x 20 values and eleven ks, and runs on one thread. The limits are measured in the
+same run: the time to read the memory that a score needs once, and the time of its arithmetic in
+kernels that do nothing else, with all data in the cache.
 """
 
 import time
@@ -21,9 +22,9 @@ N, D, ROUNDS = 20_000, 20, 3
 K, SUM, SQUARES = PAPER_KS[-1], sum(PAPER_KS), sum(k * k for k in PAPER_KS)
 PAIRS = K * (K - 1) // 2
 AMONG = "distances among neighbors"
-# Bytes a row: of the lists of neighbors, and of a column for every k.
+# Bytes per row of the lists of neighbors, and of a column for every k.
 LISTS, COLUMNS = 12 * K, 8 * len(PAPER_KS)
-# The least that a row takes: bytes, and operations by kind.
+# The least that a row needs: bytes of memory, and operations by kind.
 LIMITS = {
     AMONG: (4 * K + 8 * D, {"multiply-add": PAIRS * D, "root": PAIRS}),
     "cof": (LISTS + 2 * COLUMNS, {"minimum": SQUARES // 2, "look-up": SUM}),
@@ -43,7 +44,7 @@ LIMITS = {
 
 @compiled
 def multiply_add(values: NDArray, out: NDArray, times: int) -> None:
-    """Add squared differences, as distances do."""
+    """Add squared differences, as a distance does."""
     for _ in range(times):
         for place in range(out.shape[0]):
             difference = values[place] - 0.5
@@ -76,7 +77,7 @@ def exponential(values: NDArray, out: NDArray, times: int) -> None:
 
 @compiled
 def add_places(table: NDArray, places: NDArray, out: NDArray) -> None:
-    """Add up values from places of a table in any order."""
+    """Add up values from random places of a table."""
     for place in places:
         out[0] += table[place, 5]
 
@@ -92,7 +93,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
 
 def measure_rates() -> tuple[float, dict[str, float]]:
-    """Return bytes a second, and operations a second by kind."""
+    """Return bytes per second, and operations per second by kind."""
     random = np.random.default_rng(0)
     values, out, times = random.random(1024), random.random(1024), 10_000
     rates = {
@@ -137,7 +138,7 @@ def time_scores(rows: NDArray) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print a row a score: seconds, both limits, and how far it is from the larger."""
+    """Print a line per score: its seconds, both limits, and the ratio to the larger limit."""
     bandwidth, rates = measure_rates()
     spent = time_scores(np.random.default_rng(0).normal(size=(N, D)))
     print(f"memory {bandwidth / 1e9:.0f} GB/s, billions of operations a second: ", end="")

@@ -1,8 +1,8 @@
-"""A table of any size is scored in constant memory: peak above the loaded model, and speed.
+"""Measure speed and peak memory of scoring a large file; memory must not depend on its length.
 
 The number of rows can be given on the command line; the promise is about 2 million. All work is
-done in children of a process that has imported next to nothing: a child's peak memory starts with
-that of its parent.
+done in children of a process that has imported next to nothing, because the peak memory of a child
+starts at that of its parent.
 """
 
 import resource
@@ -17,7 +17,7 @@ from timing import report
 ROWS = 2_000_000
 BATCH = 100_000
 COLUMNS = 10
-# Megabytes above the process that has only loaded the model.
+# The most megabytes that scoring may need beyond a process that only loads the model.
 BAR = 600
 
 

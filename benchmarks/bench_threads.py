@@ -1,4 +1,4 @@
-"""Speed-up by a second thread for the representation of 100000 rows, d = 20."""
+"""Measure how much a second thread speeds up the representation of 100000 rows, d = 20."""
 
 from mixtures import compile_everything, make_mixture
 from timing import best_of_both, report

@@ -1,7 +1,7 @@
-"""Wide tables: neighbor search, and all columns, against the faster of two exact flat searches.
+"""Compare neighbor search and all columns of wide tables with the faster of two other searches.
 
-The others are scikit-learn's brute force and faiss' flat index, all on one thread in CPU seconds,
-because what else runs on the machine must not count.
+The other searches are scikit-learn's brute force and faiss' flat index. All run on one thread and
+are measured in CPU seconds, so that other work on the machine does not count.
 """
 
 import sys
@@ -20,7 +20,7 @@ from boreod.neighbors import NeighborGraph, TrainingGraph
 from boreod.parallel import Threads
 
 N, K = 20_000, 100
-# Words of a column of text, which becomes as many columns of zeros and ones.
+# Number of different words in a column of text, which becomes one column of 0 and 1 per word.
 LEVELS = 25
 # The scores of 1,500 columns take minutes.
 SEARCH_ONLY = "--search" in sys.argv
@@ -67,7 +67,7 @@ def search_by_faiss(rows: NDArray) -> object:
 
 
 def main() -> None:
-    """Measure searches twice, in turn, and keep the best."""
+    """Measure all searches twice, in turn, and keep the better time of each."""
     faiss.omp_set_num_threads(1)
     OutlierRepresentation().fit_transform(np.random.default_rng(0).normal(size=(3000, 50)))
     for name, rows in make_tables().items():

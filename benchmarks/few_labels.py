@@ -1,8 +1,8 @@
 """Compare detection quality with few labels: our methods and others that users could install.
 
-A run takes at most 5000 rows of a set, scales columns to [0, 1], and judges 40 % of the rows. It
-labels a share of the training outliers, at least two. All other training rows are passed as
-inliers, so these are contaminated, as they are in use.
+A run takes at most 5000 rows of a set, scales columns to [0, 1], and judges the scores of 40 % of
+the rows. It labels a share of the training outliers, at least two. All other training rows are
+passed as inliers. So the inliers include hidden outliers, as they do in practice.
 
     python benchmarks/few_labels.py --data FOLDER -o results
 """
@@ -44,15 +44,16 @@ SHOWN = {JUDGED_BY: "average precision", "auc": "AUC", "brier": "Brier score", "
 KNOWN = {info.name: info for info in datasets.catalogue()}
 MOST_ROWS = 5000
 PROTOCOL = (
-    "At most 5000 rows of a set, columns scaled to [0, 1], 60 % of the rows to learn from and "
-    "40 % to judge, stratified. A share of the outliers to learn from is labelled, at least "
-    "two; all other rows are passed as inliers, hidden outliers too. Without labels only "
-    "methods that need none take part, and Detector gives quantiles, which have no Brier score. "
-    "Figures are means over sets of means over seeds; a method that fails counts as 0. Seconds "
-    "are those of fit and scores, on one core beside other runs. Detector and BORE have their "
-    "defaults, BORE is the printed method; ExtraTrees has bags of ten inliers an outlier (50 "
-    "bags of 10 trees), isolation forest 300 trees, kNN k = 20, the others their defaults "
-    "(CatBoost 1000 iterations)."
+    "A run takes at most 5000 rows of a set and scales columns to [0, 1]. Methods learn from 60 % "
+    "of the rows and are judged on 40 %; the split is stratified. A share of the training "
+    "outliers is labelled, at least two. All other training rows are passed as inliers, hidden "
+    "outliers too. Without labels, only methods that need no labels take part, and Detector "
+    "returns quantiles, which have no Brier score. Figures are means over seeds, then over sets; "
+    "a method that fails counts as 0. Seconds are the time of fit and scores, on one core beside "
+    "other runs. Detector and BORE have their defaults, and BORE is the printed method. "
+    "ExtraTrees has 50 bags with ten inliers for each outlier, and 10 trees per bag. Isolation "
+    "forest has 300 trees, and kNN has k = 20. All other methods have their defaults, such as "
+    "1000 iterations for CatBoost."
 )
 
 
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", help="names or .npz files; default: the paper's and the folder's")
     parser.add_argument("--methods", help="methods, separated by commas; default: all installed")
     parser.add_argument("--seeds", type=int, help="number of seeds; default: 5, or 1 with --quick")
-    parser.add_argument("--quick", action="store_true", help="fewer shares, without XGBOD")
+    parser.add_argument("--quick", action="store_true", help="two shares of labels, without XGBOD")
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for all cores")
     parser.add_argument("-o", "--output", type=Path, default=Path("results"), help="folder")
     given = parser.parse_args(arguments)
@@ -74,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def compare_quality(settings: Settings, methods: Sequence[str] | None = None) -> str:
-    """Write the comparison to the folder as CSV and Markdown, and return the latter."""
+    """Write the comparison to the folder as CSV and Markdown, and return the Markdown."""
     text = to_markdown(describe_quality(settings, methods), level=1)
     write_text(settings.folder / "quality.md", text)
     return text
@@ -158,7 +159,7 @@ def draw_few_labels(points: NDArray, codes: NDArray, share: float, seed: int) ->
 def run_with_few_labels(
     points: NDArray, codes: NDArray, name: str, share: float, seed: int
 ) -> dict[str, float]:
-    """Return measures, seconds and, for probabilities learned from labels, the Brier score."""
+    """Return measures, seconds and, if labels gave probabilities, the Brier score."""
     task = draw_few_labels(points, codes, share, seed)
     method = METHODS[name]
     model = method.make(None, seed)
@@ -195,7 +196,7 @@ def draw(codes: NDArray, seed: int, **sizes: Any) -> list[NDArray]:
 
 
 def find_sets(data: Path | None) -> tuple[str, ...]:
-    """Return the paper's sets, and the .npz files of a folder that the catalogue does not know."""
+    """Return the paper's sets, and the .npz files of a folder that are not in the catalogue."""
     known = {f"{name}_v{v:02d}" for name, info in KNOWN.items() for v in info.versions}
     others = [name for name in _files(data) if name not in KNOWN and name not in known]
     return (*SETS, *others)
@@ -204,7 +205,7 @@ def find_sets(data: Path | None) -> tuple[str, ...]:
 def load_set(name: str, data: Path | None) -> tuple[NDArray, NDArray]:
     """Return rows and labels of an .npz file, a file of the folder, or a set of the catalogue.
 
-    A set with several samples is always represented by the first.
+    If a set has several samples, the first one is loaded.
     """
     if name.endswith(".npz"):
         return read_npz(Path(name))
@@ -359,8 +360,9 @@ def _losses(summaries: dict[float, Summary]) -> list[Block]:
     ]
     shares = [_labelled(share).replace(" of the outliers", "") for share in losses]
     caption = (
-        "Average precision, mean of paired differences over sets and its 90 % bootstrap interval: "
-        "of one pair at a time, and for other sets only as far as these are like them"
+        "Average precision: mean of paired differences over sets, with a 90 % bootstrap interval. "
+        "An interval is for one pair at a time. It holds for other sets only as far as they are "
+        "like these sets."
     )
     sentences = [_verdict(share, summaries[share], found) for share, found in losses.items()]
     return [Table(["Detector minus", *shares], rows, caption=caption), *map(Paragraph, sentences)]

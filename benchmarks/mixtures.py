@@ -1,4 +1,4 @@
-"""Tables for benchmarks of large fits: clusters, and outliers that were moved away from them."""
+"""Tables for benchmarks of large fits: clusters, and outliers that were moved out of them."""
 
 import resource
 
@@ -9,7 +9,7 @@ CLUSTERS = 20
 
 
 def make_mixture(n: int, d: int = 20, seed: int = 0, draw: int = 0) -> tuple[NDArray, NDArray]:
-    """Return rows and labels: ``seed`` draws the clusters, ``draw`` the rows from them."""
+    """Return rows and labels; ``seed`` determines the clusters, and ``draw`` their rows."""
     random = np.random.default_rng(seed)
     centers = random.normal(0, 3, (CLUSTERS, d))
     spreads = random.uniform(0.3, 1.5, (CLUSTERS, d))
@@ -25,7 +25,7 @@ def make_mixture(n: int, d: int = 20, seed: int = 0, draw: int = 0) -> tuple[NDA
 
 
 def peak_memory() -> float:
-    """Return the high-water mark of this process in GB."""
+    """Return the peak memory of this process so far, in GB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 

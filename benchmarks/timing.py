@@ -1,4 +1,4 @@
-"""Timing for benchmarks: both sides alternate in one run and the best of each counts."""
+"""Time functions for benchmarks; two functions are timed in turn, and the best times count."""
 
 import resource
 import subprocess
@@ -22,7 +22,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
 
 def cpu_seconds_of_process(command: list[str], **options: Any) -> float:
-    """Return the CPU seconds of a process; options are those of ``subprocess.run``."""
+    """Return the CPU seconds of a process; ``options`` are those of ``subprocess.run``."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, capture_output=True, **options)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -38,5 +38,5 @@ def best_of_both(
 
 
 def report(promise: str, value: float, bar: str, kept: bool) -> None:
-    """Print one line for a promise."""
+    """Print a line that says whether a promise is kept."""
     print(f"{'kept  ' if kept else 'BROKEN'}  {value:10.3f}  (bar: {bar})  {promise}")

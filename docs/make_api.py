@@ -37,12 +37,12 @@ def make_api() -> str:
 
 
 def is_own(value: Any, module: str) -> bool:
-    """Tell whether a module without a list of names defines this for its users."""
+    """Return whether a module without ``__all__`` defines an object for its users."""
     return getattr(value, "__module__", None) == module and not value.__name__.startswith("_")
 
 
 def describe(name: str, value: Any, told: dict[Any, str]) -> str:
-    """Return a class with its methods, or a function; inherited methods were told of another."""
+    """Return a class with its methods, or a function; only name methods in ``told``."""
     text = f"### {name}\n\n{signature(value, name)}{to_markdown(inspect.getdoc(value) or '')}\n"
     if not inspect.isclass(value) or issubclass(value, Exception):
         return text

@@ -40,7 +40,7 @@ def files_of(floor: str) -> list[Path]:
 
 
 def names_at_root() -> list[str]:
-    """Return modules, packages and other files of the package's folder."""
+    """Return the names of modules, packages and other files at the root of the package."""
     hidden = ("__init__.py", "__pycache__")
     return sorted(path.name for path in PACKAGE.iterdir() if path.name not in hidden)
 
@@ -224,7 +224,7 @@ def foreign_private_names() -> list[str]:
 
 
 def owners() -> dict[str, set[str]]:
-    """Return which packages define a name."""
+    """Return, for each defined name, the packages that define it."""
     found: dict[str, set[str]] = {}
     for path in FILES:
         for name in defined_names(parsed(path)):
@@ -315,13 +315,13 @@ def search_chain() -> list[str]:
 
 
 def entered_files() -> list[str]:
-    """Return the files of all calls before that kernel, whether they have returned or not."""
+    """Return the files of all calls before the search kernel, whether they have returned or not."""
     return traced()[1]
 
 
 @cache
 def traced() -> list[list[str]]:
-    """Trace in a process of its own, where kernels are not compiled and can be seen."""
+    """Trace in a separate process, in which kernels are not compiled and their calls are seen."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(PACKAGE.parent)}
     command = [sys.executable, "-W", "ignore", __file__, "--trace"]
     result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
@@ -456,7 +456,7 @@ FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
 
 
 def main() -> None:
-    """Print the table, and what makes up the figures that are above their limits."""
+    """Print all figures, and the items of every figure that is above its limit."""
     found = {name: measure() for name, (measure, _) in FIGURES.items()}
     print("| figure | now | limit |\n|---|--:|--:|")
     for name, (_, limit) in FIGURES.items():

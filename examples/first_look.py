@@ -1,9 +1,9 @@
-"""A first look: find rare malignant samples among benign ones, from 20 labelled ones.
+"""A first look: find rare malignant samples among benign samples, from 20 labelled ones.
 
-Uses the built-in set "wdbc": scikit-learn's breast cancer data with all 357 benign and 30 malignant
-samples. Two thirds of the rows are labelled, and the others play new rows. Everything goes through
-the functions behind the commands `boreod fit`, `boreod score` and `boreod report`; the files are in
-the folder "demo" afterwards.
+The built-in set "wdbc" is scikit-learn's breast cancer data with all 357 benign and 30 malignant
+samples. Two thirds of the rows are labelled, and the other rows play the part of new rows. The
+functions are those behind the commands `boreod fit`, `boreod score` and `boreod report`. At the
+end, the files are in the folder "demo".
 """
 
 import time
@@ -44,7 +44,7 @@ def main() -> None:
         what = f"within {budget} a row, {len(fast.columns_)} columns"
         print(f"  {what:<31} {auc(truth == 1, fast.decision_function(new)):.3f}")
 
-    print("\nrank  probability  truth      what moved its log-odds most")
+    print("\nrank  probability  truth      what moved the log-odds most")
     for row in sorted(scored, key=lambda row: row["rank"])[:8]:
         kind = "malignant" if data.y[row["sample"]] else "benign"
         why = ", ".join(row[f"reason_{number}"] for number in (1, 2, 3))

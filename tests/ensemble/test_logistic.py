@@ -72,6 +72,21 @@ def test_standardizing_is_undone():
     assert_allclose(log_odds[1], log_odds[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("seed", [130, 356, 1165, 1357, 1442, 2006])
+def test_steps_do_not_alternate_for_ever(seed):
+    """From these starts, steps that lowered the gradient raised the objective, and so on."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(8, 40))
+    d = int(random.integers(2, 5))
+    y = np.arange(n) % 2
+    X = random.lognormal(0, 1.5, (n, d)) + y[:, np.newaxis] * random.normal(0, 1, d)
+    X /= np.sqrt((X**2).mean(axis=0))
+    start = random.normal(0, 8, d)
+    problem = np.ascontiguousarray(X.T), 2.0 * y - 1.0, np.ones(n)
+    _, gradient = logistic._minimize(*problem, 1e-6, start)
+    assert np.abs(gradient).max() / n < SMALL_GRADIENT
+
+
 @pytest.mark.parametrize(("n", "d"), [(50, 20), (20, 50)])
 def test_a_raised_ridge_makes_steps_shorter(n, d, monkeypatch):
     """For unknowns of columns and of rows: rounding may leave no factor of a Hessian."""

@@ -123,6 +123,10 @@ def descend(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Take Newton steps until the gradient vanishes; shorten steps that raise the objective.
 
+    A step is taken without a look at the objective if it halves the smallest gradient so far. A
+    comparison with the last gradient alone would let two kinds of steps alternate for ever: steps
+    that lower the gradient but raise the objective, and steps that do the opposite.
+
     ``design`` has one line per coefficient, so that a slice selects coefficients. Computing a
     Hessian takes much longer than computing a gradient. So a Hessian is reused as long as the
     gradient decreases fast enough that only a few more steps are needed. Return the coefficients,
@@ -138,8 +142,10 @@ def descend(
     is_known = False
     used = ridge
     gradient, residual = _evaluate(design, signs, weights, beta, ridge)
+    smallest = np.inf
     for _ in range(MAX_STEPS):
         before = _largest(gradient)
+        smallest = min(smallest, before)
         if before <= small:
             break
         is_new = not is_known
@@ -148,7 +154,7 @@ def descend(
         step = _newton_step(design, gram, root, factor, gradient, used)
         moved = beta - step
         new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
-        if is_new and not _largest(new_gradient) < before:
+        if is_new and not _largest(new_gradient) < 0.5 * smallest:
             value = _objective(design, signs, weights, beta, ridge)
             length = 1.0
             while not _objective(design, signs, weights, moved, ridge) < value:
