@@ -57,6 +57,10 @@ CONSENSUS = "consensus"
 # Boosted trees vary little from bag to bag, so few bags are enough.
 BOOSTED_BAGS = 10
 BOOSTED_TREES = 100
+# A logistic regression beside other heads learns from fewer bags if all would take more products
+# than this for one Hessian each, which is some seconds of work. At least BOOSTED_BAGS are used:
+# bags of thousands of rows differ little.
+LOGISTIC_WORK = 10**10
 UNCHANGED = Correction(0.0)
 MAX_ROWS_PER_THREAD = 512
 MIN_SLOPE = 0.01
@@ -179,7 +183,7 @@ def learn_members(
         elif isinstance(head, TreeHead):
             head = head.keep(recipe.trees_of(kind))
         member = Member(kind, head, features)
-        use = outside[:, :BOOSTED_BAGS] if kind.startswith("boosted") else outside
+        use = outside[:, : _count_bags(kind, recipe, data)]
         found.append((member, member.log_odds(data.table, use)))
     if len(found) > 1:
         weighed = [(_weigh(member, odds, data.codes), odds) for member, odds in found]
@@ -240,20 +244,32 @@ def _features_of(kind: str, data: BaggedTable) -> NDArray | None:
     return None if number == data.table.shape[1] else np.arange(number)
 
 
+def _count_bags(kind: str, recipe: Recipe, data: BaggedTable) -> int:
+    """Return the number of bags that a head of this kind learns from: the first ones."""
+    n_bags, n_rows = data.bags.rows.shape
+    if kind.startswith("boosted"):
+        return min(n_bags, BOOSTED_BAGS)
+    if kind != "logistic" or len(recipe.kinds) == 1 or recipe.estimator is not None:
+        return n_bags
+    n_features = data.table.shape[1]
+    affordable = LOGISTIC_WORK // (n_rows * n_features * min(n_rows, n_features))
+    return min(n_bags, max(affordable, BOOSTED_BAGS))
+
+
 def _fit_head(
     kind: str, recipe: Recipe, data: BaggedTable, features: NDArray | None, engine: Engine
 ) -> Head:
     table = data.table
     seed = data.seed + KINDS.index(kind)
+    bags = data.bags.first(_count_bags(kind, recipe, data))
     if recipe.estimator is not None:
         return ClassifierHead.fit(table, data.bags, recipe.estimator, seed, engine)
     if kind == "logistic":
         if recipe.penalty == "auto":
-            return choose_penalty(table, data.bags, data.codes, engine, recipe.fit_intercept)
+            return choose_penalty(table, bags, data.codes, engine, recipe.fit_intercept)
         penalty = float(recipe.penalty)
-        return LogisticHead.fit(table, data.bags, penalty, engine, recipe.fit_intercept)
+        return LogisticHead.fit(table, bags, penalty, engine, recipe.fit_intercept)
     boosted = kind.startswith("boosted")
-    bags = data.bags.first(BOOSTED_BAGS) if boosted else data.bags
     part = table if features is None else table[:, features]
     return TreeHead.fit(part, bags, recipe.trees_of(kind), boosted, seed, engine)
 
