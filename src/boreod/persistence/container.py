@@ -165,7 +165,9 @@ def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
             f"The manifest of a model file may have {JSON_LIMIT} bytes, and this one has "
             f"{longest}: save a model of fewer columns (`within`), or shorten `extra`."
         )
-    with _naming(path, "written"), whole_file(path) as unfinished, unfinished.open("xb") as file:
+    # A model file holds ids and values of known outliers, so a new file is private.
+    unfinished = whole_file(path, private=True)
+    with _naming(path, "written"), unfinished as place, place.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
