@@ -182,7 +182,7 @@ def test_the_target_of_a_dangling_link_is_made(tmp_path):
 def test_a_link_that_leads_in_a_circle_is_refused(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
-    with pytest.raises(OSError, match="leads back to itself"):
+    with pytest.raises(OSError, match="no ordinary file"):
         write_text(tmp_path / "a", "new")
     assert (tmp_path / "a").is_symlink()
     assert len(list(tmp_path.iterdir())) == 2

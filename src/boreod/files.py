@@ -32,8 +32,7 @@ def cache_folder() -> Path:
     chosen = os.environ.get("BOREOD_CACHE")
     if chosen:
         return Path(chosen).expanduser()
-    shared = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    return shared / "boreod"
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "boreod"
 
 
 @contextmanager
@@ -57,10 +56,9 @@ def whole_file(path: Path, private: bool = False) -> Iterator[Path]:
     """
     target = _find_target(path)
     unfinished = target.with_name(f".{secrets.token_hex(6)}.part")
-    wanted = 0o600 if private or target.exists() else 0o666
     try:
         # The system takes away the bits of the umask, and adds the access list of the folder.
-        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, wanted))
+        unfinished.touch(0o600 if private or target.exists() else 0o666, exist_ok=False)
         mode = stat.S_IMODE(unfinished.stat().st_mode)
         unfinished.chmod(0o600)
         yield unfinished
@@ -77,16 +75,16 @@ def whole_file(path: Path, private: bool = False) -> Iterator[Path]:
 def _find_target(path: Path) -> Path:
     """Return the file at the end of links; raise if it may not be replaced by another file."""
     target = Path(os.path.realpath(path))
-    if target.is_symlink():
-        raise OSError(errno.ELOOP, "Is a link that leads back to itself", str(path))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a folder", str(path))
-    if target.exists() and not target.is_file():
-        # The path may be a device. Renaming a file to this path would delete the device.
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        # The path may be a device. Renaming a file to this path would delete the device. Of links
+        # that lead in a circle, none is an end.
         raise OSError(errno.EEXIST, "Is there and is no ordinary file", str(path))
     if is_protected(target):
-        words = "Is write-protected; allow writing (chmod u+w) or choose another name"
-        raise PermissionError(errno.EACCES, words, str(path))
+        raise PermissionError(
+            errno.EACCES, "Is write-protected: use chmod u+w, or choose another name", str(path)
+        )
     return target
 
 
@@ -108,18 +106,16 @@ def keep_permissions(old: Path, new: Path) -> None:
     facts = old.stat()
     mode = stat.S_IMODE(facts.st_mode)
     # Not every system has owners, groups and access lists.
-    with suppress(OSError, AttributeError):
-        os.chown(new, -1, facts.st_gid)
+    for owner, group in ((-1, facts.st_gid), (facts.st_uid, -1)):
+        with suppress(OSError, AttributeError):
+            os.chown(new, owner, group)
     if new.stat().st_gid != facts.st_gid:
-        both = mode >> 3 & mode & 0o7
-        mode = mode & 0o700 | both << 3 | both
+        mode &= 0o700 | (mode >> 3 & mode & 0o7) * 0o11
     with suppress(OSError, AttributeError):
         os.removexattr(new, ACCESS_LIST)
     with suppress(OSError, AttributeError):
         os.setxattr(new, ACCESS_LIST, os.getxattr(old, ACCESS_LIST))
     new.chmod(mode)
-    with suppress(OSError, AttributeError):
-        os.chown(new, facts.st_uid, -1)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -166,8 +166,11 @@ def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
             f"{longest}: save a model of fewer columns (`within`), or shorten `extra`."
         )
     # A model file holds ids and values of known outliers, so a new file is private.
-    unfinished = whole_file(path, private=True)
-    with _naming(path, "written"), unfinished as place, place.open("wb") as file:
+    with (
+        _naming(path, "written"),
+        whole_file(path, private=True) as unfinished,
+        unfinished.open("wb") as file,
+    ):
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

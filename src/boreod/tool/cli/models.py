@@ -15,6 +15,8 @@ from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, prin
 
 # The largest number of lines of a printed table.
 MAX_LINES = 40
+# Longer cells, such as names of columns, are cut.
+MAX_LETTERS = 100
 # With at most this many columns, each column has its own line.
 FEW_COLUMNS = 20
 
@@ -241,6 +243,10 @@ def print_preparation(summary: list[dict[str, Any]], *, err: bool = False) -> No
 
 def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) -> None:
     """Print a line for each column, or for many equal columns, up to ``MAX_LINES`` lines."""
+    lines = [
+        [text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]}..." for text in line]
+        for line in lines
+    ]
     folded = fold_lines(lines) if len(lines) > FEW_COLUMNS else lines
     print_table(header, folded[:MAX_LINES], err=err)
     if len(folded) > MAX_LINES:
