@@ -152,6 +152,8 @@ def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
 
 def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> None:
     """Print what the fit did, and the next commands; the report command gets ``labels``."""
+    from boreod.tables.reading.locations import BETWEEN
+
     if not quiet:
         print_notes(facts["notes"])
         print_preparation(facts["preparation"])
@@ -159,12 +161,12 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> N
         if facts["budget"] is not None:
             print_columns(facts)
         print_limits(facts)
-    typer.echo(f"Model: {facts['file']} ({show_bytes(facts['bytes'])})")
+    typer.echo(f"Model: {cell(facts['file'])} ({show_bytes(facts['bytes'])})")
     if not quiet:
-        shown = quote(facts["file"])
+        shown = cell(quote(facts["file"]))
         typer.echo(f"\nNext:\n  boreod score {shown} new.csv -o scored.csv\n  boreod info {shown}")
         if table != "-":
-            named = " ".join(map(quote, table.splitlines()))
+            named = cell(" ".join(map(quote, table.split(BETWEEN))))
             typer.echo(f"  boreod report {shown} {named}{labels} -o report.html")
 
 
@@ -218,7 +220,7 @@ def info(model: options.ModelFile, json: options.Json = False) -> None:
         print_json(facts)
         return
     versions = ", ".join(f"{cell(name)} {cell(of)}" for name, of in facts["versions"].items())
-    typer.echo(f"{model}: {show_bytes(facts['bytes'])}, format {facts['format']}, {versions}")
+    typer.echo(f"{cell(model)}: {show_bytes(facts['bytes'])}, format {facts['format']}, {versions}")
     print_training(facts)
     if facts["label"] is not None:
         ids = ", ".join(map(cell, facts["ids"])) or "none"

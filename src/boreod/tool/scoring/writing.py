@@ -122,8 +122,8 @@ def score_table(
     store: parts.Store
     with ExitStack() as stack:
         if in_chunks:
-            _check_output(target, name, into_folder)
             parts.check_chunks(name, wanted, reading, target if into_folder else None)
+            _check_output(target, name, into_folder)
         if not into_folder:
             writer = stack.enter_context(TableWriter(target, inputs=[name]))
         if in_chunks:
