@@ -23,8 +23,8 @@ from safetensors.numpy import save
 from boreod.files import parse_json, typed_json, whole_file
 from boreod.text import shorten
 
-# Manifest and array list have at most this many bytes. Parsed JSON can take 26 times this memory.
-JSON_LIMIT = 3 * 2**20
+# Manifest and array list have at most this many bytes.
+JSON_LIMIT = 2**24
 TYPES: dict[str, np.dtype] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
