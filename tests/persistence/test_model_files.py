@@ -231,7 +231,7 @@ def test_a_model_of_many_columns_with_long_names_can_be_saved(tmp_path):
     frame = pd.DataFrame(random.normal(size=(40, 3000))).add_prefix("a long name " * 20)
     few = OutlierRepresentation(["knn"], ks=[5])
     wide = Detector(few, heads=Heads("logistic"), n_estimators=2, random_state=0)
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="in every bag"):
         wide.fit(frame, np.arange(40) % 4 == 0)
     wide.save(tmp_path / "wide.boreod")
     loaded = load_predictor(tmp_path / "wide.boreod")
@@ -241,6 +241,6 @@ def test_a_model_of_many_columns_with_long_names_can_be_saved(tmp_path):
 
 def test_a_model_of_too_many_values_is_refused(model, tmp_path, monkeypatch):
     monkeypatch.setattr("boreod.files.MOST_MARKS", 100)
-    with pytest.raises(ModelFileError, match="cannot be saved.*more values than a model of 50,000"):
+    with pytest.raises(ModelFileError, match=r"cannot be saved.*more values than a model of 50,000"):
         model.save(tmp_path / "model.boreod")
     assert not list(tmp_path.iterdir())
