@@ -93,7 +93,7 @@ def save(
         tensors = expected_tensors(manifest)
         arrays = {name: _as_stored(found, name, tensor) for name, tensor in tensors.items()}
         check_values(arrays, tensors, manifest)
-    except ModelFileError as error:
+    except ValueError as error:
         raise ModelFileError(f"The model cannot be saved, because {error}.") from None
     stored = {name: values for name, values in arrays.items() if values.size}
     write_model_file(Path(path), write_manifest(manifest), stored)
