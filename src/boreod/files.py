@@ -8,8 +8,9 @@ import errno
 import json
 import os
 import secrets
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,11 @@ from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 # The package writes its version into files.
 __version__ = "0.1.0"
+# Linux keeps the access list of a file (setfacl) under this name.
+ACCESS_LIST = "system.posix_acl_access"
+# Parsed JSON takes up to 64 bytes for each comma, colon and opening bracket, besides its texts. A
+# model of 50,000 columns has fewer of them.
+MOST_MARKS = 1_500_000
 
 
 def cache_folder() -> Path:
@@ -29,16 +35,18 @@ def cache_folder() -> Path:
     chosen = os.environ.get("BOREOD_CACHE")
     if chosen:
         return Path(chosen).expanduser()
-    shared = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    return shared / "boreod"
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "boreod"
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path next to ``path``, and rename the written file to ``path`` at the end.
 
     After an error or Ctrl-C, the temporary file is removed, and a file that already exists at
-    ``path`` stays unchanged. If ``path`` is a link, the target of the link is replaced.
+    ``path`` stays unchanged. If ``path`` is a link, its target is written. A file that is replaced
+    keeps its permissions, and a write-protected file is not replaced. A new file has the
+    permissions that the umask leaves; if it is ``private``, only its owner may read it. Until the
+    file is whole, only its writer may read it.
 
     Examples
     --------
@@ -49,19 +57,68 @@ def whole_file(path: Path) -> Iterator[Path]:
     ...     [file.name for file in Path(folder).iterdir()]
     ['a.txt']
     """
-    target = path.resolve()
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "Is a folder", str(path))
-    if target.exists() and not target.is_file():
-        # The path may be a device. Renaming a file to this path would delete the device.
-        raise OSError(errno.EEXIST, "Is there and is no ordinary file", str(path))
+    target = _find_target(path)
     unfinished = target.with_name(f".{secrets.token_hex(6)}.part")
     try:
+        # The system takes away the bits of the umask, and adds the access list of the folder.
+        unfinished.touch(0o600 if private or target.exists() else 0o666, exist_ok=False)
+        mode = stat.S_IMODE(unfinished.stat().st_mode)
+        unfinished.chmod(0o600)
         yield unfinished
+        if _find_target(target).exists():
+            keep_permissions(target, unfinished)
+        else:
+            unfinished.chmod(mode)
         unfinished.replace(target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _find_target(path: Path) -> Path:
+    """Return the file at the end of links; raise if it may not be replaced by another file."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "Is a folder", str(path))
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        # The path may be a device. Renaming a file to this path would delete the device. Of links
+        # that lead in a circle, none is an end.
+        raise OSError(errno.EEXIST, "Is there and is no ordinary file", str(path))
+    if is_protected(target):
+        raise PermissionError(
+            errno.EACCES, "Is write-protected: use chmod u+w, or choose another name", str(path)
+        )
+    return target
+
+
+def is_protected(path: Path) -> bool:
+    """Return whether a file is there that may not be written.
+
+    The administrator may write every file. So a file whose owner may not write it is protected,
+    too.
+    """
+    return path.exists() and not (path.stat().st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
+
+
+def keep_permissions(old: Path, new: Path) -> None:
+    """Give a new file or folder the owner, the group and the permissions of the old one.
+
+    Only an administrator may give a file to any owner or group. If the group cannot be kept, nobody
+    gets a permission that the old group and all others did not both have.
+    """
+    facts = old.stat()
+    mode = stat.S_IMODE(facts.st_mode)
+    # Not every system has owners, groups and access lists.
+    for owner, group in ((-1, facts.st_gid), (facts.st_uid, -1)):
+        with suppress(OSError, AttributeError):
+            os.chown(new, owner, group)
+    if new.stat().st_gid != facts.st_gid:
+        mode &= 0o700 | (mode >> 3 & mode & 0o7) * 0o11
+    with suppress(OSError, AttributeError):
+        os.removexattr(new, ACCESS_LIST)
+    with suppress(OSError, AttributeError):
+        os.setxattr(new, ACCESS_LIST, os.getxattr(old, ACCESS_LIST))
+    new.chmod(mode)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -74,7 +131,8 @@ def write_text(path: Path, text: str) -> None:
 def parse_json(text: bytes, where: str) -> Any:
     """Parse untrusted ASCII JSON; raise a ``ValueError`` if it is invalid.
 
-    NaN, infinities, names that occur twice in one object and very deep nesting are errors.
+    NaN, infinities, names that occur twice in one object, very deep nesting and very many values
+    are errors.
     ``where`` names the text in the error message.
 
     Examples
@@ -82,6 +140,8 @@ def parse_json(text: bytes, where: str) -> Any:
     >>> parse_json(b'{"a": [1, 2]}', "the list of sizes")
     {'a': [1, 2]}
     """
+    if sum(map(text.count, (b",", b":", b"[", b"{"))) > MOST_MARKS:
+        raise ValueError(f"{where} holds more values than a model of 50,000 columns")
     try:
         return json.loads(
             text.decode("ascii"),

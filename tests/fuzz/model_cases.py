@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load
 
+from boreod.files import MOST_MARKS
 from boreod.persistence.container import JSON_LIMIT, write_model_file
 from boreod.persistence.manifest import FORMAT
 from boreod.predictor import assess, prepare
@@ -64,8 +65,10 @@ MANIFESTS = {
     "many digits": b'{"format": ' + b"9" * 10_000 + b"}",
     "no format": b"{}",
     "format of another type": b'{"format": "5"}',
-    "large": START + b', "extra": [' + b"[]," * (JSON_LIMIT // 3 - 20) + b"[]]}",
-    "large objects": START + b', "extra": [' + b"{}," * (JSON_LIMIT // 3 - 20) + b"{}]}",
+    "large": START + b', "extra": [' + b"[]," * (MOST_MARKS // 2 - 20) + b"[]]}",
+    "large objects": START + b', "extra": [' + b"{}," * (MOST_MARKS // 2 - 20) + b"{}]}",
+    "large text": START + b', "extra": ["' + b"a" * (JSON_LIMIT - 100) + b'"]}',
+    "many values": START + b', "extra": [' + b"1," * MOST_MARKS + b"1]}",
 }
 
 

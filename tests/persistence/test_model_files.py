@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from boreod import BORE, ColumnSelection, Detector, Heads, OutlierRepresentation, View, save
 from boreod.persistence import ModelFileError, load_predictor
+from boreod.persistence.container import JSON_LIMIT
 from boreod.scores import KNN, LOF
 
 FEW = OutlierRepresentation(["knn", "lof"], ks=[5, 10])
@@ -174,7 +175,7 @@ def test_where_nothing_can_be_written(path, kind, words, model, tmp_path):
 
 def test_a_manifest_has_a_limit(model, tmp_path):
     with pytest.raises(ModelFileError, match="shorten `extra`"):
-        save(model, tmp_path / "a", extra={"a": "b" * 4_000_000})
+        save(model, tmp_path / "a", extra={"a": "b" * JSON_LIMIT})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -221,3 +222,25 @@ def test_a_disk_that_fills_up(model, tmp_path):
     )
     assert "The model file could not be written (file too large): 'b'" in done.stdout
     assert [item.name for item in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_model_of_many_columns_with_long_names_can_be_saved(tmp_path):
+    import pandas as pd
+
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(40, 3000))).add_prefix("a long name " * 20)
+    few = OutlierRepresentation(["knn"], ks=[5])
+    wide = Detector(few, heads=Heads("logistic"), n_estimators=2, random_state=0)
+    with pytest.warns(UserWarning, match="in every bag"):
+        wide.fit(frame, np.arange(40) % 4 == 0)
+    wide.save(tmp_path / "wide.boreod")
+    loaded = load_predictor(tmp_path / "wide.boreod")
+    assert len(loaded.preparation_.names_) == 3000
+    assert (loaded.predict_proba(frame) == wide.predict_proba(frame)).all()
+
+
+def test_a_model_of_too_many_values_is_refused(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("boreod.files.MOST_MARKS", 100)
+    with pytest.raises(ModelFileError, match=r"cannot be saved.*holds more values"):
+        model.save(tmp_path / "model.boreod")
+    assert not list(tmp_path.iterdir())

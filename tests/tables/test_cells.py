@@ -1,12 +1,14 @@
 """Labels as people write them."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from boreod.tables import TableError, read_label_column
+from boreod.tables import Preparation, TableError, read_label_column, read_table, write_batches
 from boreod.validation import read_labels
 
 
@@ -109,3 +111,32 @@ def test_no_labels_at_all():
 def test_arrays_and_columns_are_read_alike(values, outlier):
     codes, _ = read_labels(np.array(values), len(values), outlier)
     assert read_label_column(values, outlier).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize("type_", [pa.float16(), pa.float32(), pa.float64()])
+def test_small_floats_are_read_without_a_warning(type_, tmp_path):
+    values = pa.array(np.array([0.5, -60_000.0, np.nan], type_.to_pandas_dtype()))
+    write_batches(tmp_path / "t.parquet", pa.table({"x": values}).to_batches())
+    with warnings.catch_warnings(action="error"):
+        table = read_table(tmp_path / "t.parquet", computed=["x"])
+    assert table["x"].to_pylist()[:2] == [0.5, -60_000.0]
+
+
+WHOLE = 10**15 * np.random.default_rng(0).integers(10, 90, 40)
+
+
+@pytest.mark.parametrize(
+    ("column", "is_rounded"),
+    [
+        (pa.array([int(value) for value in WHOLE], pa.decimal128(25, 0)), True),
+        (pa.array([int(value) for value in WHOLE // 1000], pa.decimal128(25, 0)), False),
+        (pa.array(WHOLE.astype(float)), True),
+        (pa.array(np.append(WHOLE[1:], 0.5)), False),
+        (pa.array(WHOLE * 1e14), False),
+    ],
+)
+def test_whole_numbers_that_are_rounded_are_named(column, is_rounded):
+    preparation = Preparation().fit(pa.table({"volume": column, "x": np.arange(40) % 7 / 7}))
+    named = [note for note in preparation.notes_ if "'volume' holds whole numbers of 16" in note]
+    assert len(named) == is_rounded
+    assert preparation.names_[0] == "volume"

@@ -287,7 +287,7 @@ def test_roles_must_be_clear(roles, reading, words):
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [("/a/b.csv", "b.csv"), ("-", "standard input"), ("a.csv\nb.csv\nc.csv", "a.csv and 2 more")],
+    [("/a/b.csv", "b.csv"), ("-", "standard input"), ("a.csv\0b.csv\0c.csv", "a.csv and 2 more")],
 )
 def test_names_of_sources(path, name):
     assert name_source(path) == name

@@ -47,7 +47,7 @@ class FullDisk(io.RawIOBase):
 
     def __init__(self, path, space):
         super().__init__()
-        self.file, self.space = Path(path).open("xb"), space  # noqa: SIM115
+        self.file, self.space = Path(path).open("wb"), space  # noqa: SIM115
 
     def writable(self):
         return True

@@ -23,8 +23,8 @@ from safetensors.numpy import save
 from boreod.files import parse_json, typed_json, whole_file
 from boreod.text import shorten
 
-# Manifest and array list have at most this many bytes. Parsed JSON can take 26 times this memory.
-JSON_LIMIT = 3 * 2**20
+# Manifest and array list have at most this many bytes.
+JSON_LIMIT = 2**24
 TYPES: dict[str, np.dtype] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
@@ -165,7 +165,12 @@ def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
             f"The manifest of a model file may have {JSON_LIMIT} bytes, and this one has "
             f"{longest}: save a model of fewer columns (`within`), or shorten `extra`."
         )
-    with _naming(path, "written"), whole_file(path) as unfinished, unfinished.open("xb") as file:
+    # A model file holds ids and values of known outliers, so a new file is private.
+    with (
+        _naming(path, "written"),
+        whole_file(path, private=True) as unfinished,
+        unfinished.open("wb") as file,
+    ):
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -112,7 +112,7 @@ def save(
         tensors = expected_tensors(manifest)
         arrays = {name: _as_stored(found, name, tensor) for name, tensor in tensors.items()}
         check_values(arrays, tensors, manifest)
-    except ModelFileError as error:
+    except ValueError as error:
         raise ModelFileError(f"The model cannot be saved, because {error}.") from None
     rest = {name: values for name, values in arrays.items() if not name.startswith("lessons.")}
     sizes = [sum(values.nbytes for values in part.values()) for part in (rest, arrays)]

@@ -179,7 +179,8 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
             opened = add_to_batches(*opened, asked.since)
         if labels is not None:
             opened = labels.add_to(*opened, columns, _read_answers(labels))
-        return TableReader(locations.show_place(name), opened, how, stack)
+        shown = locations.show_place(name).replace(locations.BETWEEN, ", ")
+        return TableReader(shown, opened, how, stack)
     except BaseException:
         stack.close()
         raise

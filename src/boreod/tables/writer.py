@@ -12,7 +12,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from boreod.files import whole_file
+from boreod.files import is_protected, whole_file
 from boreod.tables.arrow import TableError, arrow_csv, pa, parquet, plain_batch, plain_schema
 from boreod.tables.reader import FilePath
 from boreod.tables.reading import locations
@@ -117,7 +117,7 @@ class TableWriter(AbstractContextManager["TableWriter"]):
             # A pipe or device must not be replaced by a file.
             return self._stack.enter_context(open(self.path, "wb"))
         unfinished = self._stack.enter_context(whole_file(Path(self.path)))
-        return self._stack.enter_context(open(unfinished, "xb"))
+        return self._stack.enter_context(open(unfinished, "wb"))
 
 
 def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int:
@@ -146,8 +146,13 @@ def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
         raise TableError(f"{shown} is a folder. Pass the name of a file.")
     if not os.path.isdir(os.path.dirname(target)):
         raise TableError(f"There is no folder {Path(shown).parent} to write to. Make it first.")
-    if os.path.exists(target) and not os.access(target, os.W_OK):
-        raise TableError(f"{shown} is there and may not be written. Choose another name.")
+    if os.path.islink(target):
+        raise TableError(f"{shown} is a link that leads back to itself. Choose another name.")
+    if is_protected(Path(target)):
+        raise TableError(
+            f"{shown} is write-protected, so it is not overwritten. Allow writing (chmod u+w), or "
+            "choose another name."
+        )
     paths = [
         locations.local_path(path)
         for source in inputs

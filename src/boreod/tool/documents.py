@@ -12,6 +12,7 @@ from pathlib import Path
 
 REFERENCES = re.compile(r'(\bid="|href="#|url\(#)')
 UNITS = re.compile(r"(?<=\d) (?=%|[nµm]?s\b)")
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 STYLE = Path(__file__).with_name("page.css")
 METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 
@@ -241,8 +242,8 @@ def to_page(title: str, sections: list[Section]) -> str:
 
 
 def _text(value: str) -> str:
-    """Escape a text, and keep a number and its unit on one line."""
-    return escape(UNITS.sub("\N{NO-BREAK SPACE}", value))
+    """Escape a text without control characters, and keep a number and its unit on one line."""
+    return escape(UNITS.sub("\N{NO-BREAK SPACE}", CONTROLS.sub(" ", value)))
 
 
 def _section(section: Section, figures: Iterator[int], level: int, mark: str = "") -> str:

@@ -8,6 +8,7 @@ about topics that raise the log-odds. If no topic raises them, the sentences are
 lower them, and say so.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -29,6 +30,9 @@ EXTREME = 0.9
 # Longer cells are cut in sentences.
 MAX_LETTERS = 40
 NEIGHBORS = "neighbors"
+# Spreadsheets take a cell for a formula if it begins with one of the four signs, also in their wide
+# forms and after blanks. Some programs split cells at semicolons, whatever the quotation marks say.
+FORMULA = re.compile(r"(^|; )(?=\W*?[-=+@\uff0d\uff1d\uff0b\uff20])")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -45,7 +49,8 @@ class Reason(NamedTuple):
     @property
     def shown(self) -> str:
         """The sentence, marked if it speaks against an outlier."""
-        return f"against it: {self.text}" if (self.contribution or 0.0) < 0.0 else self.text
+        against = "against it: " if (self.contribution or 0.0) < 0.0 else ""
+        return against + as_prose(self.text)
 
 
 class _Topic(NamedTuple):
@@ -69,6 +74,23 @@ def write_reasons(
     """Return up to ``number`` reasons of every row, given the prepared rows and their table."""
     writer = ReasonWriter(model.fitted_, outputs_of(model), model.record_.profile)
     return writer.write(rows, found, number, model.preparation_.words_of(table))
+
+
+def as_prose(text: str) -> str:
+    r"""Return a text about columns on one line, which no spreadsheet takes for a formula.
+
+    The name of a column may be anything. If it looks like a formula, the word "column" is put
+    before it.
+
+    Examples
+    --------
+    >>> as_prose("=1+1 is missing"), as_prose("b\tc 2 ranges above; @a 1 ranges below")
+    ('column =1+1 is missing', 'b c 2 ranges above; column @a 1 ranges below')
+    """
+    plain = text
+    if not text.isprintable():
+        plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return FORMULA.sub(r"\1column ", plain)
 
 
 def outputs_of(model: Predictor) -> list[Output]:

@@ -37,6 +37,8 @@ CALENDAR = TIMES - {"at", "epoch", "seen", "time", "timestamp", "ts", "unix", "u
 SENTINELS = (-1e9, -99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
 # The distance of an absurd value to the other values is more than this many times their range.
 ABSURD = 1e4
+# Float64 rounds whole numbers from 2**53 on. Numbers above this limit are amounts and no ids.
+LONGEST_ID = 1e25
 
 
 @dataclass(frozen=True)
@@ -102,15 +104,28 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
     step = steps.NumberStep(asked.name, kind, middle, marked=missing > 0)
     if kind == "boolean":
         return Decision(step, done)
-    if missing or not _is_row_id(present):
-        return Decision(step, done, sentinel_note(present, asked.name))
-    if not asked.wanted and (_sounds_like(asked.name, CODES) or _counts_rows(present)):
+    is_id = not missing and _is_row_id(present)
+    if is_id and not asked.wanted and (_sounds_like(asked.name, CODES) or _counts_rows(present)):
         return _leave_out(asked.name, "its whole numbers are all different", is_id=True)
+    rounded = _rounded_note(present, asked.name)
+    if rounded is not None or not is_id:
+        return Decision(step, done, rounded or sentinel_note(present, asked.name))
     return Decision(
         step,
         done,
         f"Column {shorten(asked.name)} looks like an id: its whole numbers are all different. If "
         f"it is one, say so ({option('id', asked.name)}).",
+    )
+
+
+def _rounded_note(present: NDArray, name: str) -> str | None:
+    """Return a note if a column holds whole numbers that float64 rounds, else None."""
+    if not 2.0**53 <= np.abs(present).max() < LONGEST_ID or (present % 1 != 0).any():
+        return None
+    return (
+        f"Column {shorten(name)} holds whole numbers of 16 or more digits, which are rounded to "
+        "15 digits or so. Such numbers are mostly ids: if it is one, say so "
+        f"({option('id', name)})."
     )
 
 

@@ -295,7 +295,8 @@ def _checked(
 def _find_large(column: Any, rule: cells.Rule | None) -> NDArray:
     """Return which cells of a column hold finite numbers that are too large to compute with."""
     if pa.types.is_floating(column.type):
-        values = column.to_numpy(zero_copy_only=False)
+        # A limit of float64 does not fit into smaller floats.
+        values = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
     elif isinstance(rule, NumberFormat) and pc.any(pc.match_substring_regex(column, LARGE)).as_py():
         values = parse(column, rule).values
     else:

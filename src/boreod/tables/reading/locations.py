@@ -38,8 +38,8 @@ TEXT_FORMATS = ("csv", "tsv", "jsonl")
 FORMATS = (*TEXT_FORMATS, "parquet", "arrow")
 READ_ONLY_FORMATS = ("xlsx", "sqlite", "duckdb")
 STANDARD = "-"
-# This character joins the names of several files into one name.
-BETWEEN = "\n"
+# This character joins the names of several files into one name. It is in no name of a file.
+BETWEEN = "\0"
 CHUNK = 1 << 20
 # Seconds to wait for a thread that reads ahead.
 MAX_WAIT = 0.3
@@ -82,6 +82,12 @@ class Place:
 
 def find_place(path: str) -> Place:
     """Return the place of a file or folder; pyarrow decides which addresses are known."""
+    if BETWEEN in path:
+        raise TableError(
+            "A folder of scores, or a cluster, needs a single file or a folder of Parquet files, "
+            f"and not {path.count(BETWEEN) + 1} names. Put the files into one folder, or name a "
+            "file for the scores (-o scored.csv)."
+        )
     if not is_address(path):
         return Place(fs.LocalFileSystem(), os.path.abspath(path), path)
     shown = show_place(path)

@@ -119,7 +119,7 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
             with _warnings_as_notes(quiet=bool(options.get("quiet"))):
                 if isinstance(options.get("table"), list):
                     # Several file names become one text, as in `locations.several`.
-                    options["table"] = "\n".join(options["table"])
+                    options["table"] = "\0".join(options["table"])
                 command(*arguments, **options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise

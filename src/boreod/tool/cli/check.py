@@ -253,4 +253,4 @@ def report(
     if json:
         print_json({"file": str(output), "bytes": size})
     else:
-        typer.echo(f"Report: {output} ({show_bytes(size)})")
+        typer.echo(f"Report: {cell(output)} ({show_bytes(size)})")

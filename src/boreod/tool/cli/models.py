@@ -15,6 +15,8 @@ from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, prin
 
 # The largest number of lines of a printed table.
 MAX_LINES = 40
+# Longer cells, such as names of columns, are cut.
+MAX_LETTERS = 100
 # With at most this many columns, each column has its own line.
 FEW_COLUMNS = 20
 
@@ -163,6 +165,8 @@ def _read_size(text: str) -> Any:
 
 def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> None:
     """Print what the fit did, and the next commands; the report command gets ``labels``."""
+    from boreod.tables.reading.locations import BETWEEN
+
     if not quiet:
         print_notes(facts["notes"])
         print_preparation(facts["preparation"])
@@ -170,12 +174,12 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> N
         if facts["budget"] is not None:
             print_columns(facts)
         print_limits(facts)
-    typer.echo(f"Model: {facts['file']} ({show_bytes(facts['bytes'])})")
+    typer.echo(f"Model: {cell(facts['file'])} ({show_bytes(facts['bytes'])})")
     if not quiet:
-        shown = quote(facts["file"])
+        shown = cell(quote(facts["file"]))
         typer.echo(f"\nNext:\n  boreod score {shown} new.csv -o scored.csv\n  boreod info {shown}")
         if table != "-":
-            named = " ".join(map(quote, table.splitlines()))
+            named = cell(" ".join(map(quote, table.split(BETWEEN))))
             typer.echo(f"  boreod report {shown} {named}{labels} -o report.html")
 
 
@@ -229,7 +233,7 @@ def info(model: options.ModelFile, json: options.Json = False) -> None:
         print_json(facts)
         return
     versions = ", ".join(f"{cell(name)} {cell(of)}" for name, of in facts["versions"].items())
-    typer.echo(f"{model}: {show_bytes(facts['bytes'])}, format {facts['format']}, {versions}")
+    typer.echo(f"{cell(model)}: {show_bytes(facts['bytes'])}, format {facts['format']}, {versions}")
     print_training(facts)
     if facts["label"] is not None:
         ids = ", ".join(map(cell, facts["ids"])) or "none"
@@ -254,6 +258,10 @@ def print_preparation(summary: list[dict[str, Any]], *, err: bool = False) -> No
 
 def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) -> None:
     """Print a line for each column, or for many equal columns, up to ``MAX_LINES`` lines."""
+    lines = [
+        [text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]}..." for text in line]
+        for line in lines
+    ]
     folded = fold_lines(lines) if len(lines) > FEW_COLUMNS else lines
     print_table(header, folded[:MAX_LINES], err=err)
     if len(folded) > MAX_LINES:

@@ -141,7 +141,7 @@ def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: b
     typer.echo(f"{count_of(found.rows, 'row')} in {seconds:.1f} s; {alerts}", err=to_screen)
     if not to_screen:
         files = f" in {found.files} files" if found.files > 1 else ""
-        typer.echo(f"Scores: {output} ({count_of(found.written, 'row')}{files})")
+        typer.echo(f"Scores: {cell(output)} ({count_of(found.written, 'row')}{files})")
 
 
 @plain_errors

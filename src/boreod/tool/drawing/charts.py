@@ -19,6 +19,7 @@ from boreod.tool.drawing.style import (
     TEXT,
     add_legend,
     curve_style,
+    short_name,
     tidy,
 )
 
@@ -213,9 +214,7 @@ def _label(name: str, curve: Curve) -> str:
     spread = ""
     if curve.interval is not None:
         spread = " [{:.3f}, {:.3f}]".format(*curve.interval)
-    if len(name) > LONGEST_NAME:
-        name = f"{name[: LONGEST_NAME - 3]}..."
-    return f"{curve.quality:.3f}{spread}  {name}"
+    return f"{curve.quality:.3f}{spread}  {short_name(name, LONGEST_NAME)}"
 
 
 def draw_quality(
@@ -237,14 +236,10 @@ def draw_quality(
     spreads
         Half the height of the band around each curve, by name. If None, no bands are drawn.
     """
-    from matplotlib.ticker import LogFormatter
-
     # The cost of a column may be 0, which has no place on a log scale.
     if (costs > 0.0).all():
         ax.set_xscale("log")
-        # Ticks are plain numbers, not powers of ten. A short axis also gets minor ticks.
-        ax.xaxis.set_major_formatter(LogFormatter())
-        ax.xaxis.set_minor_formatter(LogFormatter())
+        _number_ticks(ax.xaxis)
     lines = {}
     for place, (name, quality) in enumerate(curves.items()):
         style = curve_style(place) | {"marker": MARKERS[place], "markersize": 4.5}
@@ -256,6 +251,15 @@ def draw_quality(
     # The legend lists the curves in their order, the highest first.
     names = sorted(curves, key=lambda name: -curves[name].mean())
     add_legend(ax, [lines[name] for name in names], names)
+
+
+def _number_ticks(axis: Any) -> None:
+    """Show the ticks of a log scale as plain numbers, not as powers of ten."""
+    from matplotlib.ticker import LogFormatter
+
+    axis.set_major_formatter(LogFormatter())
+    # A short axis also gets minor ticks.
+    axis.set_minor_formatter(LogFormatter())
 
 
 def draw_budget_curve(ax: Any, curve: Any, mark: tuple[float, str] | None = None) -> None:
@@ -307,6 +311,8 @@ def draw_calibration(ax: Any, outliers: NDArray, probabilities: NDArray, n_bins:
         seen = np.concatenate([means, shares])
         ends = (max(float(seen[seen > 0.0].min()) / 2.0, 1e-6), 1.15)
         ax.set(xscale="log", yscale="log")
+        _number_ticks(ax.xaxis)
+        _number_ticks(ax.yaxis)
     else:
         ends = (-0.01, 1.01)
     labels = {"xlabel": "predicted probability", "ylabel": "share of outliers"}

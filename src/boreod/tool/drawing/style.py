@@ -4,6 +4,7 @@ Curves differ in line style and marker as well as in color, so a picture can be 
 colors. The colors are those of Okabe and Ito. Yellow is last because it is faint on white.
 """
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ FAINT = "0.9"
 TEXT = 9.5
 SMALL = 8.5
 BAND = {"alpha": 0.15, "linewidth": 0}
+# Names of columns and models may be anything. They are drawn as they are, and never as formulas.
+PLAIN = {"text.parse_math": False, "text.usetex": False}
 
 
 def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any, list[Any]]:
@@ -102,6 +105,18 @@ def add_legend(ax: Any, handles: Sequence[Any], labels: Sequence[str], **options
     return ax.legend(handles, labels, **(look | options))
 
 
+def short_name(name: str, most: int = 40) -> str:
+    r"""Return a name of at most ``most`` letters on one line, for a picture.
+
+    Examples
+    --------
+    >>> short_name("a\nb"), short_name("abcdefgh", 5)
+    ('a b', 'ab...')
+    """
+    plain = "".join(letter if letter.isprintable() else " " for letter in name)
+    return plain if len(plain) <= most else f"{plain[: most - 3]}..."
+
+
 def save_picture(figure: Any, path: Path) -> Path:
     """Write a figure as SVG and PNG, close it, and return the path of the SVG.
 
@@ -110,11 +125,17 @@ def save_picture(figure: Any, path: Path) -> Path:
     """
     import matplotlib as mpl
     from matplotlib import pyplot as plt
+    from matplotlib.text import Text
 
     path.parent.mkdir(parents=True, exist_ok=True)
     formats = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+    for text in figure.findobj(Text):
+        text.set(parse_math=False, usetex=False)
+    style = {"svg.hashsalt": path.name, "svg.fonttype": "none", **PLAIN}
     try:
-        with mpl.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
+        with mpl.rc_context(style), warnings.catch_warnings():
+            # A page shows letters that the font of the PNG lacks.
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)
             for suffix, metadata in formats.items():
                 with whole_file(path.with_name(f"{path.name}.{suffix}")) as unfinished:
                     figure.savefig(unfinished, dpi=150, format=suffix, metadata=metadata)

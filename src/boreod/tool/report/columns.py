@@ -15,7 +15,7 @@ from boreod.selection.costs import SECONDS
 from boreod.text import count_of, show_number, show_percent
 from boreod.tool.documents import Block, Facts, Paragraph, Section, Table
 from boreod.tool.drawing.charts import draw_budget_curve
-from boreod.tool.drawing.style import COLORS, FAINT, INK, SMALL, TEXT, tidy
+from boreod.tool.drawing.style import COLORS, FAINT, INK, SMALL, TEXT, short_name, tidy
 from boreod.tool.models import list_heads, name_method, price_rows
 from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
@@ -130,9 +130,8 @@ def _draw_strips(ax: Any, columns: Mapping[str, NDArray], outliers: NDArray, see
             height = lane - place + random.uniform(-0.08, 0.08, len(shown))
             ax.scatter(shown, height, s=15, label=None if place else name, **MARKS[name])
         ax.axhline(-place - 0.45, color=FAINT, linewidth=0.8)
-        above = column if len(column) <= 40 else column[:39] + "\N{HORIZONTAL ELLIPSIS}"
         where = {"transform": ax.get_yaxis_transform(), "fontsize": SMALL, "color": INK}
-        ax.text(0.0, 0.24 - place, above, **where)
+        ax.text(0.0, 0.24 - place, short_name(column), **where)
     tidy(ax, grid=False)
     far = np.arcsinh([1.0, 3.0, 10.0, 100.0, 1e3, 1e4, 1e6])
     ticks = np.concatenate([-far[::-1], [0.0], far])

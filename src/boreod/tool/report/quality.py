@@ -15,7 +15,7 @@ from boreod.tool.drawing.charts import (
     draw_roc,
     trace_curves,
 )
-from boreod.tool.drawing.style import COLORS, INK, SMALL, TEXT, tidy
+from boreod.tool.drawing.style import COLORS, INK, SMALL, TEXT, short_name, tidy
 from boreod.tool.report.alerts import INTERVAL, Workload, choose_point, count_caught
 from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.tool.scoring.judging import compare_scores
@@ -281,7 +281,7 @@ def _draw_counts(ax: Any, starts: NDArray, counts: dict[str, NDArray], column: s
     ax.axhline(0.0, color=INK, linewidth=0.8)
     step = -(-len(starts) // 8)
     ax.set_xticks(where[::step], [str(start) for start in starts[::step]])
-    ax.set_xlabel(column)
+    ax.set_xlabel(short_name(column))
     ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
     ax.yaxis.get_major_locator().set_params(integer=True)
     tidy(ax)

@@ -15,7 +15,7 @@ from boreod.tables.arrow import column_of, pa, pc
 from boreod.tables.cells import as_text
 from boreod.tables.reading.blocks import ROWS, row_numbers
 from boreod.text import listed
-from boreod.tool.reasons import write_reasons
+from boreod.tool.reasons import as_prose, write_reasons
 from boreod.tool.scoring.judging import alert_threshold, is_alert, suspicion_of, top_reasons
 
 
@@ -205,7 +205,7 @@ def _explain(
     }
     if found.novelty is not None:
         columns["novel"] = found.novelty.words()
-        columns["outside"] = found.novelty.outside()
+        columns["outside"] = [text and as_prose(text) for text in found.novelty.outside()]
         if found.novelty.p_values is not None:
             columns["novelty"] = (1.0 - found.novelty.p_values).tolist()
     rows_of_cells = zip(*columns.values(), strict=True)

@@ -18,6 +18,7 @@ from boreod.ensemble.novelty import Novelty
 from boreod.metrics import Compared, compare_rankings
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.predictor import Predictor
+from boreod.tool.reasons import as_prose
 
 # Probabilities of larger log-odds are 1 in float64, or nearly so.
 CERTAIN = 36.0
@@ -107,9 +108,8 @@ def write_reason(name: str, contribution: float) -> str:
     >>> write_reason("amount", 2.31), write_reason("knn", 4.0772e150)
     ('amount +2.3', 'knn +4.08e+150')
     """
-    if abs(contribution) < 1e5:
-        return f"{name} {contribution:+.1f}"
-    return f"{name} {contribution:+.3g}"
+    form = "+.1f" if abs(contribution) < 1e5 else "+.3g"
+    return as_prose(f"{name} {contribution:{form}}")
 
 
 def judge_rows(

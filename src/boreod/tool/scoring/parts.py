@@ -282,7 +282,8 @@ def temporary_folder(path: str) -> Iterator[FolderStore]:
     gone = f"{folder}.gone"
     try:
         with writing(path):
-            os.mkdir(folder)
+            # The scores may be less public than a new folder is.
+            os.mkdir(folder, 0o700)
         yield FolderStore(folder)
     finally:
         # The folder is renamed first, so that running workers cannot add files to it.

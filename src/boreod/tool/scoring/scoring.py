@@ -19,7 +19,7 @@ from boreod.tables.arrow import pa
 from boreod.tables.preparing.since import add_to_table, is_whole
 from boreod.tables.reading.blocks import check_columns, row_numbers
 from boreod.text import listed
-from boreod.tool.reasons import write_reasons
+from boreod.tool.reasons import as_prose, write_reasons
 from boreod.tool.scoring import judging
 from boreod.tool.scoring.checking import Tally
 from boreod.validation import check_fitted
@@ -184,7 +184,8 @@ class Scoring:
         if found.novelty is not None:
             if found.novelty.p_values is not None:
                 columns["novelty"] = pa.array(1.0 - found.novelty.p_values)
-            columns["outside"] = pa.array(found.novelty.outside(), pa.string())
+            outside = [text and as_prose(text) for text in found.novelty.outside()]
+            columns["outside"] = pa.array(outside, pa.string())
         if found.explanation is not None:
             columns |= self._reason_columns(batch, rows, found)
         return pa.RecordBatch.from_pydict(columns, schema=self.schema(batch.schema)), suspicion

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import expit
-from boreod.files import whole_file
+from boreod.files import keep_permissions, whole_file
 from boreod.parallel import Engine, Progress, Threads, current_engine, use_engine
 from boreod.predictor import Predictor
 from boreod.tables import TableError, TableWriter, open_table
@@ -122,8 +122,8 @@ def score_table(
     store: parts.Store
     with ExitStack() as stack:
         if in_chunks:
-            _check_output(target, name, into_folder)
             parts.check_chunks(name, wanted, reading, target if into_folder else None)
+            _check_output(target, name, into_folder)
         if not into_folder:
             writer = stack.enter_context(TableWriter(target, inputs=[name]))
         if in_chunks:
@@ -369,7 +369,10 @@ def _write_folder(
 
     engine.map_unordered(_write_file, files, take, "writing", [store, schema, cut])
     with writing(target):
-        whole.replace(os.path.realpath(target))
+        place = Path(os.path.realpath(target))
+        if place.exists():
+            keep_permissions(place, whole)
+        whole.replace(place)
 
 
 def _write_file(
