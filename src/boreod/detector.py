@@ -6,11 +6,10 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from boreod.ensemble.calibration import check_alerts, warn_of_many_outliers, warn_without_score
-from boreod.ensemble.heads import PENALTY
 from boreod.ensemble.parameters import GROUPS, Settings
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
 from boreod.ensemble.training import Lessons, NotStoredError, Training
@@ -42,7 +41,6 @@ from boreod.selection.budgets import (
     read_budgets,
     trace_budgets,
 )
-from boreod.selection.candidates import Learned
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.selector import Selector
 from boreod.validation import all_or_nothing, check_fitted, read_seed, same_filters
@@ -352,8 +350,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         whole = self.training_.learn(self.training_.columns.names, self._threads)
         self._take(*whole)
         warn_without_score(self.oob_proba_)
-        searched_by = representation.neighbors
-        self._selector = _make_selector(self.training_, whole, found.rows, searched_by)
+        self._selector = Selector(self.training_, whole, found.rows, representation.neighbors)
         self._lessons = None
         self._costs = None
         self.stored_ = None
@@ -421,27 +418,17 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     def _known_selector(self) -> Selector:
         check_fitted(self)
         if self._selector is None:
-            self._selector = self._restore_selector()
+            if self._lessons is None:
+                raise NotStoredError
+            with plain_interrupts(), same_filters():
+                self._selector = Selector.restore(self, self._lessons, settings_of(self))
+            self.training_ = self._selector.training
         return self._selector
 
-    def _restore_selector(self) -> Selector:
-        """Return the selector of a loaded model, whose file may hold what it needs."""
-        if self._lessons is None:
-            raise NotStoredError
-        fitted = self.fitted_
-        with plain_interrupts(), same_filters():
-            training = self._lessons.restore(self, settings_of(self), self._threads)
-        # Times are measured on rows like those of the fit.
-        rows = np.stack([fitted.seen.low, fitted.seen.high])
-        if fitted.columns.widest is not None:
-            rows = fitted.columns.widest.known.rows
-            if fitted.input_scaler is not None:
-                rows = fitted.input_scaler.low + rows / fitted.input_scaler.factor
-        self.training_ = training
-        return _make_selector(training, (fitted, self.oob_), rows, self._lessons.neighbors)
-
     def _find_lessons(self) -> Lessons | None:
-        if self.training_ is None or self.selection_ is not None or self._lessons is not None:
+        if self.selection_ is not None:
+            return None
+        if self._lessons is not None or self.training_ is None:
             return self._lessons
         return Lessons.of(self.training_, self._known_selector.prices.neighbors)
 
@@ -457,8 +444,3 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _make_selector(training: Training, whole: Learned, rows: NDArray, searched_by: str) -> Selector:
-    penalty = getattr(whole[0].logistic, "penalty", None) or PENALTY
-    return Selector(training, whole, rows, searched_by, penalty)

@@ -392,10 +392,9 @@ def expected_tensors(manifest: Manifest) -> Tensors:
     for owner, number in ("input", n_inputs if manifest.input_scaling else 0), ("scaler", n_scaled):
         ranges = {"low": Tensor("F64", [number], *scores), "factor": Tensor("F64", [number], 0.0)}
         tensors |= named(owner, ranges)
-    lessons = manifest.lessons
-    if lessons is not None:
+    if manifest.lessons is not None:
         counts = manifest.rows, n_columns - manifest.n_raw, manifest.n_features
-        tensors |= lesson_tensors(lessons.others, len(stored.views), *counts)
+        tensors |= lesson_tensors(manifest.lessons.others, len(stored.views), *counts)
     for owner, view in owned("views", stored.views):
         tensors |= view_tensors(view, owner, stored.reference_rows)
     for owner, forest in owned("forests", stored.forests):
@@ -416,8 +415,7 @@ def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
         # Out-of-bag probabilities may be NaN, and were checked together with the labels.
         if name != "oob.probabilities" and not _fits_tensor(arrays[name], tensor):
             raise wrong_numbers(name)
-    lessons = manifest.lessons
-    if lessons and len(np.unique(arrays["lessons.places"])) < manifest.rows:
+    if manifest.lessons and len(np.unique(arrays["lessons.places"])) < manifest.rows:
         raise wrong_numbers("lessons.places")
     if not (arrays["seen.low"] <= arrays["seen.high"]).all():
         raise wrong_numbers("seen.high")

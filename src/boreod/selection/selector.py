@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
-from boreod.ensemble.parameters import ColumnSelection
-from boreod.ensemble.training import Training
+from boreod.ensemble.heads import PENALTY
+from boreod.ensemble.parameters import ColumnSelection, Settings
+from boreod.ensemble.training import Lessons, Training
 from boreod.metrics import auc, average_ranks
-from boreod.parallel import Engine
+from boreod.parallel import Engine, Threads
 from boreod.selection.budgets import (
     Selection,
     budgets_over,
@@ -56,18 +57,30 @@ class Selector:
     """Chooses columns for budgets, and keeps the paths that it has followed.
 
     ``whole`` was learned from all columns and heads. Some of the ``rows`` are kept to measure
-    prices. ``neighbors`` is the back end that the user set. ``penalty`` is the penalty of the
-    logistic regressions. Prices are computed when they are needed.
+    prices. ``neighbors`` is the back end that the user set. Prices are computed when they are
+    needed.
     """
 
-    def __init__(
-        self, training: Training, whole: Learned, rows: NDArray, neighbors: Any, penalty: float
-    ) -> None:
+    def __init__(self, training: Training, whole: Learned, rows: NDArray, neighbors: Any) -> None:
         self.training = training
         self.prices = PriceLists(training, whole[0], sample_rows(rows), neighbors)
-        self.penalty = penalty
+        # Paths of detectors without a logistic regression have the default penalty.
+        self.penalty = getattr(whole[0].logistic, "penalty", None) or PENALTY
         self.learner = Learner(training, whole)
         self.known: list[Paths] = []
+
+    @classmethod
+    def restore(cls, model: Any, lessons: Lessons, settings: Settings) -> "Selector":
+        """Return the selector of a detector that was loaded from a file with these lessons."""
+        fitted = model.fitted_
+        training = lessons.restore(model, settings, Threads(model.n_jobs))
+        # Times are measured on rows like those of the fit.
+        rows = np.stack([fitted.seen.low, fitted.seen.high])
+        if fitted.columns.widest is not None:
+            rows = fitted.columns.widest.known.rows
+            if fitted.input_scaler is not None:
+                rows = fitted.input_scaler.low + rows / fitted.input_scaler.factor
+        return cls(training, (fitted, model.oob_), rows, lessons.neighbors)
 
     def timed(self) -> "Selector":
         """Return a copy of the selector that will measure times again."""

@@ -90,6 +90,13 @@ def fit(
         ),
     ] = "auto",
     neighbors: Annotated[str, Option(help="Neighbor search: auto, brute or tree.")] = "auto",
+    narrowable: Annotated[
+        bool | None,
+        Option(
+            help="Whether the file also holds what `boreod narrow` needs; by default if this takes "
+            "less than a fifth of the file."
+        ),
+    ] = None,
     seed: options.Seed = 0,
     jobs: Annotated[int, Option(help="Number of threads; -1 for all cores.")] = -1,
     *,
@@ -133,7 +140,7 @@ def fit(
         n_jobs=jobs,
         verbose=not quiet,
     )
-    model.save(output)
+    model.save(output, narrowable=narrowable)
     facts = describe_file(model, output)
     if json:
         print_json(facts)
@@ -218,6 +225,41 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if count > 1:
             raise ValueError(f"{name!r} is there twice")
     return dict(pairs)
+
+
+@plain_errors
+def narrow(
+    model: options.ModelFile,
+    budget: Annotated[
+        str, Option(help="Largest cost of scoring one row, as in `boreod fit`, such as 50us.")
+    ],
+    output: Annotated[Path, Option("--output", "-o", help="Model file to write.")],
+    batch: options.Batch = None,
+    jobs: options.Jobs = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a model that keeps to another budget; nothing is searched again.
+
+    The model file must hold what this needs. Small files do; for large tables, fit with
+    --narrowable. The result is the model that `boreod fit --budget` would have written.
+
+    Example: boreod narrow fraud.boreod --budget 50us -o fast.boreod
+    """
+    from boreod import load
+    from boreod.tables.writer import check_target
+
+    check_target(output, [model])
+    narrowed = load(model, jobs).within(options.read_amount(budget), batch_size=batch)
+    narrowed.save(output)
+    facts = describe_file(narrowed, output)
+    if json:
+        print_json(facts)
+        return
+    if not quiet:
+        print_columns(facts)
+        print_limits(facts)
+    typer.echo(f"Model: {facts['file']} ({show_bytes(facts['bytes'])})")
 
 
 @plain_errors
