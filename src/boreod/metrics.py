@@ -88,7 +88,7 @@ def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -
     if number is None:
         number = _count(y_true)[0]
     if not 1 <= number <= len(y_score):
-        raise ValueError(f"`number` must be from 1 to {len(y_score)} (the rows); got {number!r}.")
+        raise ValueError(f"`number` must be from 1 to {len(y_score)} (the row count); got {number!r}.")
     outliers = np.asarray(y_true, bool)
     last = np.sort(y_score)[-number]
     above = y_score > last
@@ -134,10 +134,10 @@ def resampled_rates(
     random_state: Any = 0,
     weights: NDArray | None = None,
 ) -> Iterator[list[tuple[NDArray, NDArray]]]:
-    """Yield the rates of all rankings for each of many resamples of the rows.
+    """Yield the rates of all rankings for each of RESAMPLES resamples of the rows.
 
-    A resample draws the rows of each class with replacement. All rankings are judged on the same
-    resample. Rows are sorted once, not once per resample.
+    A resample draws the rows of each class with replacement. All rankings are evaluated on the same
+    resample. Rows are sorted only once, not once per resample.
     """
     random = np.random.default_rng(random_state)
     outliers = np.asarray(y_true, bool)
@@ -173,8 +173,8 @@ def compare_rankings(
 ) -> dict[str, Compared]:
     """Compare two rankings by AUC and average precision, with paired bootstrap intervals.
 
-    Both rankings are judged on the same resamples of rows, so variation that they share cancels
-    out.
+    Both rankings are evaluated on the same resamples of rows, so variation that the rankings share
+    cancels out. ``interval`` is the probability that the intervals cover.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def _count(y_true: NDArray, weights: NDArray | None = None) -> tuple[Any, Any]:
     n_inliers = len(y_true) - n_outliers
     if n_outliers == 0 or n_inliers == 0:
         raise ValueError(
-            "Rankings are judged on rows of both classes; got "
+            "Rankings are evaluated on rows of both classes; got "
             f"{n_outliers} outliers and {n_inliers} inliers."
         )
     if weights is None:
