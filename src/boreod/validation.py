@@ -350,7 +350,7 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
         doubt = (
             f"`y` holds {values[0]!r} and {values[-1]!r}; {outlier!r} is taken for the outlier "
             "label, because it is rarer, or the larger of two equally frequent labels. Pass "
-            "`outlier_label` to choose it, or use 1 for outliers, 0 for inliers and -1 otherwise."
+            "`outlier_label` to choose it, or use 1 (outlier), 0 (inlier) and -1 (unlabelled)."
         )
     if len(values) == 2:
         warnings.warn(doubt, UserWarning, stacklevel=4)

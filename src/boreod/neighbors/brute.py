@@ -2,7 +2,7 @@
 
 The float32 pass returns candidates and a distance up to which the candidates are complete. The
 float64 distances of the candidates must then show that the k nearest are within that distance. If
-they do not, because ties left no space for all candidates, a tree searches the row again.
+ties left no space for all candidates, this cannot be shown, and a tree searches the row again.
 """
 
 from contextlib import nullcontext
@@ -47,7 +47,7 @@ NO_LIMIT = nullcontext()
 
 
 class BruteForce:
-    """A brute-force search of embedded reference rows, which skips cells that are too far away."""
+    """A brute-force search among embedded reference rows; it skips cells that are too far away."""
 
     name = "brute"
 

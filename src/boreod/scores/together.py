@@ -1,9 +1,9 @@
 """One kernel that computes all scores of new rows that need only distances.
 
 For a single row, calling a kernel takes longer than the computation inside it. So one call computes
-all scores that need only distances, which are also the scores that fit small budgets. The kernel
-calls the functions in the modules of the scores and repeats only plain quotients such as
-``k / sum``. Its results are bit-identical to scores that are computed one by one.
+all scores that need only distances. These scores are also the ones that fit small budgets. The
+kernel calls functions from the modules of the scores, and repeats only plain quotients such as
+``k / sum``. The results are bit-identical to scores that are computed one by one.
 """
 
 from collections.abc import Callable, Sequence
