@@ -137,7 +137,8 @@ def test_cut_heads_are_those_of_a_fit_with_fewer_trees(model, labelled, budget):
 
 def test_trees_need_a_budget_where_there_is_no_other_head(labelled):
     only = detector(heads=Heads(kinds=("trees",), n_trees=2)).fit(*labelled)
-    with pytest.raises(ValueError, match=r"one tree for every bag cost 13\. Raise it, or add"):
+    with pytest.raises(ValueError, match=r"one tree for every bag cost 13\. Raise the budget, or
+    add"):
         only.within(12.5, costs={"knn": 1, "lof": 1})
     fast = only.within(14, costs={"knn": 1, "lof": 1})
     assert fast.selection_.trees == {"trees": 1}

@@ -25,8 +25,8 @@ SPELLINGS = (SHARED, "complexity:shared", "complexity:additive")
 # The default loss of AUC that :meth:`BudgetCurve.cheapest` accepts; users would hardly notice it.
 LOSS = 0.01
 NO_CURVE = (
-    "A budget curve needs out-of-bag scores of both classes. Here, one class has no labelled row, or "
-    "all its labelled rows are in every bag. Label more rows, add bags, or lower `max_samples`; "
+    "A budget curve needs out-of-bag scores of both classes. Here, one class has no labelled row, "
+    "or all its labelled rows are in every bag. Label more rows, add bags, or lower `max_samples`; "
     "`within` works without such scores."
 )
 

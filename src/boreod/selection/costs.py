@@ -133,7 +133,7 @@ class Costs:
             for part, price in prices.items():
                 check_price(f"{name}, {part}", price)
         if self.few is not None and self.call is None:
-            raise ValueError("`few` of costs (calls of ten rows) needs `call` (calls of one row).")
+            raise ValueError("`few` of costs needs a `call`, the prices of calls with one row.")
         self._check_calls()
 
     def _check_calls(self) -> None:
@@ -145,7 +145,7 @@ class Costs:
             if self.unit != SECONDS or call.unit != SECONDS:
                 raise ValueError("Only costs in seconds (unit='s') have prices of a call.")
             if set(call.own) != set(self.own):
-                raise ValueError(f"`{name}` of costs must have prices of the same columns.")
+                raise ValueError(f"`{name}` of costs must price the same columns.")
 
     @property
     def names(self) -> list[str]:
