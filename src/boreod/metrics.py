@@ -88,9 +88,7 @@ def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -
     if number is None:
         number = _count(y_true)[0]
     if not 1 <= number <= len(y_score):
-        raise ValueError(
-            f"`number` must be from 1 to {len(y_score)}, the number of rows; got {number!r}."
-        )
+        raise ValueError(f"`number` must be from 1 to {len(y_score)} (all rows); got {number!r}.")
     outliers = np.asarray(y_true, bool)
     last = np.sort(y_score)[-number]
     above = y_score > last

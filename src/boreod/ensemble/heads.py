@@ -428,9 +428,8 @@ def choose_penalty(
         inliers = odds[known & (codes[labelled] == INLIER)]
         if outliers.size == 0 or inliers.size == 0:
             raise ValueError(
-                "`penalty='auto'` needs out-of-bag scores of both classes, but all labelled "
-                "outliers or all labelled inliers are in every bag. Pass a number, or label more "
-                "rows."
+                "`penalty='auto'` needs out-of-bag scores of both classes, but all labelled rows "
+                "of one class are in every bag. Pass a number, or label more rows."
             )
         losses.append(-_log_sigmoid(outliers).mean() - _log_sigmoid(-inliers).mean())
     return heads[int(np.argmin(losses))]

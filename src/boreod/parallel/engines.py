@@ -68,8 +68,8 @@ def _call_numbered(function: Callable[..., Result], *arguments: Any) -> Result:
 class Threads(Engine):
     """Threads of this process, with a progress bar on request.
 
-    ``n_jobs=None`` means 1 thread, -1 means as many threads as there are cores, and -2 means one
-    thread less than that, and so on.
+    ``n_jobs=None`` means 1 thread, -1 means as many threads as there are cores, -2 means one
+    thread fewer, and so on.
 
     Examples
     --------

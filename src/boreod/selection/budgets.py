@@ -294,10 +294,7 @@ class Selection:
             rows.append(f"{share}  {name}")
         if self.trees:
             bought = ", ".join(f"{number} of {head!r}" for head, number in self.trees.items())
-            rows.append(
-                f"The total cost includes {show_cost(self.cost_of_trees, unit)} "
-                f"for trees of every bag: {bought}."
-            )
+            rows.append(f"Trees of every bag cost {show_cost(self.cost_of_trees, unit)}: {bought}")
         return "\n".join(rows)
 
 
