@@ -69,8 +69,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     representation
         An :class:`OutlierRepresentation`, None for its defaults, or ``"few"`` for an isolation
         forest and a few scores that differ much. With a budget and more than 10000 rows, None and
-        ``"few"`` include the views ``"sample:256"`` and ``"sample:1024"``, whose searches are
-        cheap.
+        ``"few"`` include the views ``"sample:256"`` and ``"sample:1024"``, with cheap searches.
     reference
         A :class:`Reference`: the rows among which neighbors are searched. None for the default.
     scaling
@@ -79,8 +78,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     n_estimators
         Number of bags.
     bagging
-        A :class:`Bagging`: how bags are drawn and which rows count as inliers. None for the
-        default.
+        A :class:`Bagging`: how bags are drawn and which rows are inliers. None for the default.
     heads
         A :class:`Heads`: the models that are fitted to every bag. None for the default.
     estimator
@@ -122,12 +120,10 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         The model that predicts, and the training data from which models for other budgets are
         learned. ``training_`` is None in a loaded model.
     oob_
-        Out-of-bag results: each training row is scored only by bags that do not hold the row. See
-        ``oob_proba_``.
+        Out-of-bag results: bags score only the rows that they do not hold. See ``oob_proba_``.
     record_, reference_rows_
         A :class:`boreod.predictor.TrainingRecord` of the training table, and the positions of the
-        training rows in this table. The positions are None in a loaded model that was fitted to a
-        sample.
+        training rows in it. Positions are None in a loaded model that was fitted to a sample.
     threshold_
         Probability above which ``predict`` returns the label of outliers.
     stored_
@@ -209,15 +205,14 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         drop, keep
             ``drop`` names columns to leave out, ``keep`` the only columns to learn from.
         labels
-            A second table, a frame or a file, with the columns of ``ids`` and of labels. Its labels
-            replace the labels of X.
+            A second table (frame or file) of ``ids`` and labels. Its labels replace those of X.
         reading
             Options of ``boreod.tables.open_table``, and two options that also apply to frames.
             ``"since"`` names columns of ids, such as ``card``. The detector then also learns from
             the time since the last row with the same id. If there are several columns of dates,
             ``card:time`` names the one to use. Such tables must be sorted by time and scored as a
-            whole. ``"inlier_label"`` is the label of inliers; rows with neither of the two labels
-            are then unlabelled.
+            whole. ``"inlier_label"`` is the label of inliers; rows with neither label are
+            unlabelled.
         **unsupported
             Always refused; the error for ``sample_weight`` gives the reason.
         """

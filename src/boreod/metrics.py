@@ -2,8 +2,7 @@
 
 All measures take ``y_true``, which is true for outliers, and ``y_score``, which is high for
 outliers. Equal scores count as if their order were drawn at random. ``weights`` holds, for each
-row, the number of rows of a larger table that the row represents; None gives every row the
-weight 1.
+row, the number of rows of a larger table that the row represents; None gives all rows weight 1.
 
 The scorers work with scikit-learn's ``cross_val_score``, ``GridSearchCV`` and similar tools.
 Scikit-learn's own scorers treat the label -1 as a third class. The scorers of this module ignore
@@ -54,8 +53,7 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
 
     The result is the mean true-positive rate over false-positive rates from 0 to ``most``. A
     perfect ranking has the value 1, and a random ranking has the value ``most / 2``. The
-    standardized value that scikit-learn returns for ``max_fpr`` differs: it is 0.5 for a random
-    ranking.
+    standardized value that scikit-learn returns for ``max_fpr`` differs: a random ranking has 0.5.
 
     Examples
     --------
@@ -244,9 +242,8 @@ def average_precision_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     Parameters
     ----------
     estimator
-        A fitted classifier with ``decision_function`` or ``predict_proba``, such as a Detector or
-        a pipeline that ends with one. The second entry of its ``classes_`` must be the outlier
-        label.
+        A fitted classifier with ``decision_function`` or ``predict_proba``, such as a Detector or a
+        pipeline that ends with one. The second of its ``classes_`` must be the outlier label.
     X
         The rows.
     y

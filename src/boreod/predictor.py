@@ -128,8 +128,7 @@ class Predictor:
     def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
         """Return the contribution of each column to each row's log-odds.
 
-        If ``grouped``, contributions of scores are summed by family (all LOF columns, all kNN
-        columns, ...).
+        If ``grouped``, contributions of scores are summed by family (all LOF columns, ...).
         """
         # An unfitted model raises here, before its missing attributes are read.
         rows = prepare_here(self, X, "explain")

@@ -104,8 +104,7 @@ class Bags:
         Shares of the labelled outliers and inliers that one bag holds.
     put_back
         (rows, bags): a mask of suspicious rows that were drawn for a bag and put back. The bag does
-        not score these rows out of bag, as if the bag still held them. None if no rows were put
-        back.
+        not score these rows out of bag, as if the bag still held them. None without such rows.
     """
 
     rows: NDArray
@@ -201,10 +200,9 @@ def draw_bags(
     all outliers, every outlier is in some bag.
 
     If bags are grouped, all bags of a group hold the same outliers, and each outlier is outside
-    about the same number of groups. So the trees of a group can decide which inliers to leave out,
-    and the decision does not depend on the outliers that the bags of this group score out of bag.
-    ``left_out`` holds these decisions: a mask (groups, inliers) of the inliers to leave out, with
-    the same number of inliers in each group.
+    about the same number of groups. So the trees of a group can choose inliers to leave out, and
+    the choice does not depend on outliers that bags of this group score out of bag. ``left_out``
+    holds these choices: a mask (groups, inliers) with the same number of inliers in each group.
 
     Examples
     --------

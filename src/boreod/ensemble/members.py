@@ -331,8 +331,7 @@ def stack(
 
     ``odds`` holds out-of-bag log-odds (rows, heads) on one scale. A value is NaN if all bags of a
     head hold the row. ``codes`` mark outliers and inliers. ``evidence`` holds the average precision
-    of every head. If ``n_folds`` is 0, the mean is slightly too good for the rows from which
-    weights were learned.
+    of every head. If ``n_folds`` is 0, the mean is slightly too good for rows of both classes.
 
     Examples
     --------

@@ -73,9 +73,7 @@ class Novelty:
             return np.minimum(distances / (self.usual or 1.0), MOST_RANGES)
 
     def outside(self) -> list[str | None]:
-        """Return, for each row, a phrase with its values outside the training ranges.
-
-        The farthest value comes first. The phrase is None if all values are inside.
+        """Return, for each row, a phrase about values outside the ranges; None if all are inside.
 
         Examples
         --------

@@ -72,8 +72,7 @@ class Reference(ParameterGroup):
         ``"minmax"`` scales the raw columns to [0, 1] before neighbors are searched. None leaves
         them unchanged.
     neighbors
-        The method of the neighbor search: ``"brute"``, ``"tree"``, or ``"auto"``, which takes the
-        faster of the two.
+        The neighbor search: ``"brute"``, ``"tree"``, or ``"auto"``, the faster of the two.
     """
 
     size: Any = PRESET

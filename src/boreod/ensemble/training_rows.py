@@ -42,8 +42,7 @@ class TrainingRows:
     source
         Name of the file, without its folder. None if the table is not a file.
     name_of
-        Function that returns the user's name of a row, given its place. None if the table is an
-        array.
+        Function that returns the user's name of the row at a place. None for an array.
     warn_of_copies
         Function that warns if too many rows are copies; its arguments are the number of copies and
         the number of rows. None if the table is an array.
@@ -73,8 +72,7 @@ def read_training_rows(
 ) -> TrainingRows:
     """Return all rows of a table, or a sample of them, with their labels and the preparation.
 
-    ``asked`` holds the options of ``fit`` for frames and files. ``seed`` is the seed for drawing
-    the sample.
+    ``asked`` holds the options of ``fit`` for frames and files. ``seed`` is the seed of the sample.
     """
     given = {name: value for name, value in asked.items() if value is not None}
     if is_table(X, numeric_frames_as_they_are and not given):

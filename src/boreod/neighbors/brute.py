@@ -171,8 +171,7 @@ def _truly_covering(
     """Keep the pairs whose exact distance is within the radius, and group them by row.
 
     ``offsets`` has one more element than the result needs. While pairs are sorted by row,
-    ``offsets[row + 1]`` is the next free place of a row. At the end, it is the start of the next
-    row.
+    ``offsets[row + 1]`` is the next free place of a row. At the end, the next row starts there.
     """
     m, n_kept = rows.shape[0], 0
     for row in range(m + 2):

@@ -352,8 +352,7 @@ def leave_out(
 def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
     """Fill in the lists of copies; ``first`` holds, for every row, the index of its first copy.
 
-    The list of a copy equals the list of the first copy, with one difference: the first copy itself
-    takes the place of the copy.
+    The list of a copy is the list of the first copy, with the first copy in place of the copy.
     """
     copies = np.flatnonzero(first != np.arange(len(first)))
     for part in blocks(len(copies), LARGE_TABLE):

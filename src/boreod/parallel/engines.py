@@ -140,8 +140,7 @@ def current_engine(n_jobs: int | None, verbose: bool) -> Engine:
 def use_engine(make: MakeEngine) -> Iterator[None]:
     """Use another engine for all estimators inside a ``with`` block.
 
-    ``make`` is called with ``n_jobs`` and ``verbose`` of the estimator, and returns an engine. It
-    may be the class of an engine.
+    ``make`` returns an engine, given ``n_jobs`` and ``verbose``; it may be the class of an engine.
     """
     before = _IN_EFFECT.set(make)
     try:
@@ -291,8 +290,7 @@ def one_blas_thread() -> _OneBlasThread:
 class Progress:
     """A bar with the remaining time on standard error, for work of more than two seconds.
 
-    The bar is shown only if it is ``wanted`` and standard error is a terminal. ``total`` is the
-    number of steps, or None if the number is unknown.
+    The bar needs a terminal. ``total`` is the number of steps, or None if it is unknown.
     """
 
     def __init__(self, label: str, total: int | None, wanted: bool) -> None:

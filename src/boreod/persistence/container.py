@@ -82,8 +82,8 @@ class ModelFile:
         length = int.from_bytes(start, "little")
         if start[:4] in (b"PK\3\4", b"PK\5\6"):
             raise ModelFileError(
-                "it is a zip archive, as model files were before format 8, so you must fit again "
-                "with this version"
+                "it is a zip archive, as model files were before format 8, so fit again with this "
+                "version"
             )
         if length > min(size - 8, JSON_LIMIT):
             raise ModelFileError("it was not written by `boreod.save`, or it was cut off")

@@ -153,7 +153,7 @@ def describe_member(member: Member) -> tuple[StoredMember, Arrays]:
     elif isinstance(head, ClassifierHead):
         raise ModelFileError(
             f"`estimator` is a {type(head.models[0]).__name__}, which a model file cannot store "
-            "without pickle. Fit with `estimator=None` instead, which uses boreod's `heads`."
+            "without pickle. Fit with `estimator=None`, which uses boreod's own `heads`."
         )
     features = None if member.features is None else member.features.tolist()
     penalty = arrays.get("penalty")

@@ -256,9 +256,8 @@ def _deal(
 ) -> NDArray | None:
     """Return the fold of every row, or None if rows are not split into folds.
 
-    There are no folds if no rows are kept out of the reference rows (``apart``), or if the largest
-    k needs all reference rows. There are more than FOLDS folds if the rows outside a fold would be
-    too few for the largest k.
+    There are none if no rows are ``apart`` or if the largest k needs all reference rows. There are
+    more than FOLDS folds if the rows outside a fold would be too few for the largest k.
     """
     if reference is None or apart is None:
         return None

@@ -93,9 +93,8 @@ def count_fit_memory(
     """Return the bytes that a fit takes at its peak.
 
     ``views`` are neighbor spaces with the scores planned in them, and ``backend`` is the search
-    that the user asked for. ``n_bags`` is the number of bags, or 0 if no detector is learned. If
-    ``folded``, rows are scored in folds. A second neighbor graph then holds most of the rows, and
-    all neighbor lists are longer.
+    that the user asked for. ``n_bags`` is 0 if no detector is learned. If ``folded``, rows are
+    scored in folds. A second neighbor graph then holds most of the rows, and all lists are longer.
     """
     n_scores = count_scores(views)
     # Hashes of the rows are counted first; every view adds more below.

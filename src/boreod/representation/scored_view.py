@@ -70,8 +70,7 @@ class ScoredView:
         """Search, describe and compare all reference rows.
 
         Return the view, one array of scores of the reference rows for each score, and the neighbor
-        lists. The lists are long enough to keep k neighbors after the share ``left_out`` of all
-        rows is removed.
+        lists. The lists still hold k neighbors after the share ``left_out`` of all rows is removed.
         """
         points = known.rows.take(space.columns, axis=1)
         scale = fit_scale(space.metric, points)

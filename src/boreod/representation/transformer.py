@@ -26,8 +26,7 @@ from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, war
 from boreod.representation.views import resolve_views
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
-# A fit checks its memory first if the table has at least this many rows, or at least this many
-# values.
+# A fit checks its memory first if the table has at least this many rows, or this many values.
 CHECKED_ROWS = 20_000
 CHECKED_VALUES = 5_000_000
 # A search through more rows than this is expensive.
@@ -165,8 +164,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         ``points`` are float64 rows in C order, which must not change later. ``known`` holds the
         same rows with their hashes, if the hashes were computed before. Rows in the mask ``apart``
         are neither neighbors of a row nor in an isolation tree, see
-        :mod:`boreod.representation.columns`. The check of memory includes the ``n_bags`` bags that
-        are learned afterwards.
+        :mod:`boreod.representation.columns`. The check of memory includes ``n_bags`` bags.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)

@@ -51,8 +51,7 @@ class View:
         Names or positions of the columns, None for all.
     metric
         ``"euclidean"``, ``"manhattan"`` or ``"cosine"``. With ``"standardized"`` or ``"ranked"``,
-        columns are first standardized or ranked among the reference rows, and distances are
-        Euclidean.
+        columns are first standardized or ranked among reference rows; distances are Euclidean.
     sample
         Number of random reference rows, None for all.
 

@@ -18,8 +18,7 @@ from boreod.neighbors import Block, Ks
 from boreod.text import shorten
 from boreod.validation import is_number
 
-# Parameters lie between SMALLEST_PARAMETER and LARGEST_PARAMETER, so that products of distances
-# stay finite.
+# Parameters lie between SMALLEST_PARAMETER and LARGEST_PARAMETER, so that products are finite.
 SMALLEST_PARAMETER = 1e-100
 LARGEST_PARAMETER = 1e100
 # Values count as equal if their relative difference is at most EQUAL, which rounding may cause.

@@ -149,10 +149,7 @@ class ForeignDetector:
 
 
 def fresh_copy(estimator: Any, seed: int) -> Any:
-    """Return an unfitted copy in which each ``random_state`` that was None has a seed.
-
-    Parameters of nested estimators get seeds, too.
-    """
+    """Return an unfitted copy, with a seed for each ``random_state`` that is None, even nested."""
     from sklearn.base import clone
 
     copy = clone(estimator)

@@ -97,8 +97,7 @@ def _score(
 ) -> bool:  # fmt: skip
     """Fill in unfinished scores; return whether all scores except those of LoOP are finite.
 
-    The scores are computed one class after the other, so that the descriptions of each class stay
-    in the cache.
+    The scores are computed one class after the other, so that descriptions stay in the cache.
     """
     n_rows = out.shape[0]
     for row in range(n_rows):

@@ -162,8 +162,7 @@ def budgets_over(
     """Return up to 20 budgets, evenly spaced on a log scale.
 
     The lowest budget buys the cheapest column and the smallest possible number of trees, whose
-    price is ``fewest_trees``. The highest budget buys all columns, and all trees for the price
-    ``all_trees``.
+    price is ``fewest_trees``. The highest buys all columns, and all trees for ``all_trees``.
 
     Examples
     --------

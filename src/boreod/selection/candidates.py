@@ -109,8 +109,7 @@ class Learner:
             for member in fitted.members
             if isinstance(member.head, TreeHead | LogisticHead)
         ]
-        # No folds are needed, because candidates are compared with the whole detector, not with
-        # labels.
+        # No folds are needed: candidates are compared with the whole detector, not with labels.
         whole = replace(fitted, members=members), oob
         return Learner(replace(self.training, bags=bags), whole, n_folds=0)
 
@@ -154,8 +153,7 @@ class Learner:
 
         With labels, the agreement is the average precision, where the rows that the whole detector
         ranks highest count as outliers. Their number is the number of known outliers plus the
-        number of suspicious rows left out of the bags. Without labels, the agreement is the rank
-        correlation.
+        number of suspicious rows left out of the bags. Without labels, it is the rank correlation.
         """
         both = np.column_stack([self.whole[1].probabilities, oob.probabilities])
         both = both[np.isfinite(both).all(axis=1)]

@@ -83,11 +83,9 @@ class Costs:
     trees
         Price of one tree, for each kind of tree head: ``{"trees": 1.0, "boosted": 1.0}``.
     heads
-        Price of a tree head in addition to the price of its trees, by kind. Heads without a price
-        are free.
+        Price of a tree head in addition to its trees, by kind. Heads without a price are free.
     call
-        Costs of the same columns, in seconds, that every call pays once. None if these costs are
-        unknown.
+        Costs of the same columns, in seconds, that every call pays once. None if they are unknown.
     few
         Like ``call``, but for a call with ten rows. ``call`` is then for a call with one row.
 

@@ -12,8 +12,7 @@ rows pays 1 / b of this price. Calls with one row and calls with ten rows are ti
 work differs: a call with several rows searches for copies, and some kernels handle 16 rows at once.
 
 When the same part is timed again and again, its arrays stay in the cache, unlike in a whole
-prediction. The times of parts are therefore scaled up so that they add up to the time of the whole
-detector.
+prediction. The times of parts are therefore scaled up until their sum is the whole detector's time.
 """
 
 import time
@@ -332,8 +331,7 @@ def _probes(ks: Ks) -> Ks:
 def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
     """Measure at a few ks and interpolate linearly, which never underestimates convex times.
 
-    A smaller k never takes longer than a larger k. If it does in a measurement, this is noise, and
-    the time of the smaller k is lowered.
+    A smaller k never takes longer than a larger k. If it seems to, its time is lowered.
     """
     probes = _probes(ks)
     if not probes:

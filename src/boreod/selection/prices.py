@@ -16,8 +16,7 @@ Prices of calls are measured only if a ``batch_size`` is set.
 Measured prices are cached, so that two fits to one table buy the same columns. The folder
 ``prices`` of the cache has one JSON file for each combination of machine, version of boreod, shape
 of the table and work that was timed. Prices can always be measured again. So files that were
-changed are not read, errors in writing a file are ignored, and users can delete the folder at any
-time.
+changed are not read, errors in writing a file are ignored, and users can delete the folder.
 """
 
 import hashlib
@@ -148,8 +147,7 @@ class PriceLists:
         quantiles = self.training.scaler.quantiles
         if not len(quantiles):
             return np.full((CALL_ROWS, n_columns), 0.5)
-        # With equal values, the processor would predict every branch, and scaling would be too
-        # fast.
+        # With equal values, the processor would predict every branch, and scaling would be fast.
         random = np.random.default_rng(0)
         places = random.integers(quantiles.shape[1] - 1, size=(CALL_ROWS, n_columns))
         columns = np.arange(n_columns)

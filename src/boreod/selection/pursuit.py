@@ -267,10 +267,7 @@ def _best(
     levels: NDArray,
     cost_aware: bool,
 ) -> int:
-    """Return the column that is ``free`` to join and has the largest criterion.
-
-    If several columns are equally good, return the first.
-    """
+    """Return the free column with the largest criterion; if several are equal, the first one."""
     best = -1
     highest = -1.0
     for column in range(explained.shape[0]):
