@@ -12,15 +12,16 @@ class BORE(Detector):
 
     Unsupervised outlier scores are added to the raw columns. A logistic regression without an
     intercept is run to its optimum on each of many balanced bags of labelled rows. The bags'
-    probabilities are averaged. For a budget, the stable set takes the columns that most bags
-    bought until one does not fit; columns that no bag bought come last, in their order. These are
-    the paper's method and settings; nothing needs tuning.
+    probabilities are averaged. With a budget, every bag buys columns. The columns that most bags
+    bought are taken first, until one does not fit the budget; columns that no bag bought come
+    last, in their order. These are the paper's method and settings; nothing needs tuning.
 
-    Two things differ from the print. A ridge of 1e-6 makes separable bags well posed, on columns
-    that are divided by the root of their mean square in the bag. Probabilities are corrected for
-    how rare outliers are, which keeps the ranking; ``predict_proba(X, raw=True)`` returns the
-    printed ones. With one neighbor, some scores are equal: ``knnw_1`` is ``knn_1``, and
-    ``slof_1`` and ``cof_1`` are ``lof_1``. If columns are equally good, the first one is chosen.
+    Two things differ from the printed paper. A ridge penalty of 1e-6 keeps the optimum of separable
+    bags finite; in each bag, columns are divided by the root of their mean square first.
+    Probabilities are corrected for how rare outliers are, which keeps the ranking;
+    ``predict_proba(X, raw=True)`` returns the probabilities of the paper. With k = 1, some scores
+    are equal: ``knnw_1`` is ``knn_1``, and ``slof_1`` and ``cof_1`` are ``lof_1``. If columns are
+    equally good, the first one is chosen.
 
     Parameters, attributes and methods are those of :class:`Detector`; the defaults differ. Frames
     of finite numbers are used unchanged.

@@ -1,4 +1,4 @@
-"""The detector: it learns from a table with few labels, predicts, explains and keeps to budgets."""
+"""The detector: it learns from a table with few labels, predicts, explains and obeys budgets."""
 
 import copy
 from collections.abc import Iterable
@@ -49,14 +49,14 @@ Names = str | Iterable[str]
 
 
 class Detector(Predictor, ClassifierMixin, BaseEstimator):
-    """Outlier detection for a table and a few labelled outliers, or none yet.
+    """Outlier detection for a table with a few labelled outliers, or without labels.
 
-    Several heads read raw columns and a few outlier scores. They are fitted to bags with ten
-    inliers per outlier, and averaged with weights learned out of bag. If few inliers are labelled,
-    unlabelled rows count as inliers, so ``y`` may be 1 for some known outliers and -1 for all other
-    rows; probabilities then mean "would be labelled an outlier". Without any label, rows are ranked
-    by a consensus of scores, and ``predict_proba`` is the share of training rows that look less
-    like an outlier.
+    Several models (*heads*) read raw columns and a few outlier scores. Each head is fitted to many
+    samples of the rows (*bags*) with ten inliers per outlier. The outputs of the heads are averaged
+    with weights learned out of bag. If few inliers are labelled, unlabelled rows count as inliers.
+    So ``y`` may be 1 for some known outliers and -1 for all other rows; probabilities then mean
+    "would be labelled an outlier". Without any label, rows are ranked by a consensus of scores, and
+    ``predict_proba`` returns the share of training rows that look less like an outlier.
 
     ``X`` is always a table: an array, or a pandas, polars, Arrow or Dask frame. The columns of a
     frame are found by name and may hold words, dates and missing values. ``fit`` learns how to
@@ -68,40 +68,39 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     representation
         An :class:`OutlierRepresentation`, None for its defaults, or ``"few"`` for an isolation
         forest and a few scores that differ much. With a budget and more than 10000 rows, None and
-        ``"few"`` include the views ``"sample:256"`` and ``"sample:1024"``, whose searches are
-        cheap.
+        ``"few"`` include the views ``"sample:256"`` and ``"sample:1024"``, with cheap searches.
     reference
-        A :class:`Reference`: the rows among which neighbors are searched. None for the preset's.
+        A :class:`Reference`: the rows among which neighbors are searched. None for the default.
     scaling
         Scaling of the representation's columns: ``"minmax"`` (the paper), ``"rank"``, or ``"both"``
         for scaled raw columns, ranked scores and ranked raw columns.
     n_estimators
         Number of bags.
     bagging
-        A :class:`Bagging`: how bags are drawn and which rows count as inliers. None for the
-        preset's.
+        A :class:`Bagging`: how bags are drawn and which rows are inliers. None for the default.
     heads
-        A :class:`Heads`: what is fitted to every bag. None for the preset's.
+        A :class:`Heads`: the models that are fitted to every bag. None for the default.
     estimator
         A scikit-learn classifier with ``predict_proba`` that replaces all heads.
     calibration
-        None only corrects probabilities for the class shares of a bag. ``"platt"`` fits slope and
-        intercept to out-of-bag log-odds, cautiously if labels are few. Both keep the ranking.
+        None corrects probabilities only for the shares of the two classes in a bag. ``"platt"``
+        fits a slope and an intercept to out-of-bag log-odds; fewer labels give less extreme
+        probabilities. Both settings keep the ranking.
     prior
-        Share of outliers among future rows, if known; None for their share among the labels.
+        Share of outliers among future rows, if known; None for the share in the training table.
     threshold
         Threshold of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or
         ``"precision:0.8"``. None for 0.5, and without any label for one alert in a hundred rows.
     budget
-        Largest cost of one prediction: a time per row such as ``"200us"``, or units of the costs.
-        Columns that fit are chosen. None uses all columns.
+        Largest cost of the prediction for one row: a time such as ``"200us"``, or a number of units
+        of the costs. Columns that fit the budget are chosen. None uses all columns.
     selection
-        A :class:`ColumnSelection`: how the columns that fit a budget are chosen, and what they
-        cost. None for the preset's.
+        A :class:`ColumnSelection`: how the columns that fit a budget are chosen, and what columns
+        cost. None for the default.
     outlier_label
-        The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled). It is
-        always the second class, even if it sorts first. scikit-learn's scorers expect sorted
-        classes, so use labels 0 and 1 with them.
+        The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled). This
+        label is always the second class, even if it sorts first. scikit-learn's scorers expect
+        sorted classes, so use labels 0 and 1 with these scorers.
     n_jobs
         Number of threads, -1 for all cores. Results do not depend on it.
     random_state
@@ -115,21 +114,22 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         The two labels, inlier first.
     preparation_
         The :class:`boreod.tables.Preparation` that turns columns into numbers. Its ``summary_`` and
-        ``notes_`` describe the steps. Plain numbers have a simpler preparation.
+        ``notes_`` describe the steps. Arrays of plain numbers have a simpler preparation.
     fitted_, training_
-        The model that predicts, and the training data from which other budgets are learned. A
-        loaded model has no training data.
+        The model that predicts, and the training data from which models for other budgets are
+        learned. ``training_`` is None in a loaded model.
     oob_
-        Results of the training rows from the bags that do not hold them, see ``oob_proba_``.
+        Out-of-bag results: bags score only the rows that they do not hold. See ``oob_proba_``.
     record_, reference_rows_
         A :class:`boreod.predictor.TrainingRecord` of the training table, and the positions of the
-        training rows in it. The positions are None in a loaded model that was fitted to a sample.
+        training rows in it. Positions are None in a loaded model that was fitted to a sample.
     threshold_
         Probability above which ``predict`` returns the label of outliers.
     stored_
         Metadata of the model file, for a loaded model; otherwise None.
     selection_, cost_
-        With a budget, the chosen columns with the stability of each choice, and their total cost.
+        With a budget: the chosen columns, with the share of bags that bought each column, and the
+        total cost of columns and trees. None without a budget.
 
     Examples
     --------
@@ -190,26 +190,28 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
             A frame or an array, or the name of a file, which may be larger than memory if
             ``reference`` asks for a sample.
         y
-            1 for outliers, 0 for inliers, -1, NaN or None for unlabelled rows; or any labels with
-            ``outlier_label``. None if a column holds them, or if there are none. ``classes_`` and
-            ``predict`` have the type of ``y``: False and True for booleans.
+            1 for outliers, 0 for inliers, and -1, NaN or None for unlabelled rows; or any labels if
+            ``outlier_label`` is set. Pass no ``y`` if a column of X holds the labels, or if there
+            are no labels. ``classes_`` and the results of ``predict`` have the type of ``y``: False
+            and True for booleans.
         label
-            Name of the column of labels, instead of ``y``: 1 and 0, true and false, yes and no, or
-            others with ``outlier_label``. Empty cells are unlabelled. ``predict`` then returns 1
-            and 0.
+            Name of the column of labels, instead of ``y``. The labels are 1 and 0, true and false,
+            yes and no, or any labels if ``outlier_label`` is set. Rows with an empty cell are
+            unlabelled. ``predict`` then returns 1 and 0.
         ids
             Columns that identify a row. Nothing is learned from them. Here and below, several names
             may be given as one string, separated by commas.
         drop, keep
             ``drop`` names columns to leave out, ``keep`` the only columns to learn from.
         labels
-            A second table of ``ids`` and labels, a frame or a file. Its labels replace those of X.
+            A second table (frame or file) of ``ids`` and labels. Its labels replace those of X.
         reading
-            Options of ``boreod.tables.open_table``. Two of them are for frames too: ``"since"``
-            names columns of ids, such as ``card``, to learn from the time since the last row of the
-            same id; ``card:time`` names one of several columns of dates. Such tables must be
-            sorted by time and scored as a whole. ``"inlier_label"`` is the label of inliers; rows
-            with neither of the two labels are then unlabelled.
+            Options of ``boreod.tables.open_table``, and two options that also apply to frames.
+            ``"since"`` names columns of ids, such as ``card``. The detector then also learns from
+            the time since the last row with the same id. If there are several columns of dates,
+            ``card:time`` names the one to use. Such tables must be sorted by time and scored as a
+            whole. ``"inlier_label"`` is the label of inliers; rows with neither label are
+            unlabelled.
         **unsupported
             Always refused; the error for ``sample_weight`` gives the reason.
         """
@@ -218,7 +220,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         asked |= {"labels": labels, "reading": reading}
         with plain_interrupts(), all_or_nothing(self), same_filters():
             settings = check_parameters(self)
-            # These seed the views, the bags, the estimators and the reference sample.
+            # The four seeds are for the views, the bags, the estimators and the reference sample.
             random = read_seed(self.random_state)
             seeds = random.randint(np.iinfo(np.int32).max, size=4).tolist()
             as_they_are = self._takes_numeric_frames_as_they_are
@@ -238,10 +240,10 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         """Return a fitted detector whose predictions keep to a budget.
 
         No neighbors are searched again. Heads are fitted to the bags of this fit on the chosen
-        columns, and only these are computed for new rows. A budget in time is the time of one core
-        per row, in a large batch or in a batch of ``batch_size`` rows. Parameters are those of the
-        detector and of :class:`ColumnSelection`. None keeps this model's value, except for
-        ``batch_size``, where ``"same"`` keeps it and None stands for large batches.
+        columns, and only the chosen columns are computed for new rows. A budget in time is the time
+        of one core per row, in a large batch or in a batch of ``batch_size`` rows. The parameters
+        are those of the detector and of :class:`ColumnSelection`. None keeps the value of this
+        model. For ``batch_size``, ``"same"`` keeps the value, and None stands for large batches.
         """
         selector = self._known_selector
         wanted = self.budget if budget is None else budget
@@ -263,8 +265,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     ) -> BudgetCurve:
         """Return out-of-bag quality over budgets, which ``print`` shows as a table.
 
-        ``budgets`` is a list, or None for a range from the cheapest column to everything. The other
-        parameters are those of :meth:`within`.
+        ``budgets`` is a list. None stands for a range from the price of the cheapest column to the
+        price of all columns and trees. The other parameters are those of :meth:`within`.
         """
         selector = self._known_selector
         check_size(batch_size, keep=True)
@@ -298,8 +300,9 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         """Write a page about the detector: its quality, alerts, suspects and columns.
 
         ``path`` names the HTML file. ``table`` holds rows with their labels, or names a file of
-        them; rows of the fit are judged out of bag. None stands for the rows of the fit, which a
-        loaded detector does not have. Other options are those of :func:`boreod.tool.write_report`.
+        such rows. Rows of the fit get their out-of-bag probabilities. None stands for the rows of
+        the fit, which a loaded detector does not have. Other options are those of
+        :func:`boreod.tool.write_report`.
         """
         upper_floor("tool").write_report(self, path, table, **options)
 
@@ -314,10 +317,10 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
 
         :func:`boreod.load` reads it. The same model gives the same bytes. An existing file is
         replaced only when the new one is complete. ``extra`` is anything that JSON can hold, for
-        your own use; ``stored_.extra`` of the loaded detector returns it. None keeps that of a
-        loaded model. If ``narrowable``, the file also holds the columns of the training rows, from
-        which ``within`` of the loaded detector learns. None stores them if they take less than a
-        fifth of the file.
+        your own use; ``stored_.extra`` of the loaded detector returns it. None keeps the ``extra``
+        of a loaded model. If ``narrowable``, the file also holds the columns of the training rows,
+        from which ``within`` of the loaded detector learns. None stores them if they take less than
+        a fifth of the file.
         """
         upper_floor("persistence").save(self, path, extra=extra, narrowable=narrowable)
 
@@ -330,7 +333,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
 
     @property
     def costs_(self) -> Costs | None:
-        """Prices of columns and trees, taken at first use; None in files written without them."""
+        """Prices of columns and trees, computed at first use; None if a model file has none."""
         check_fitted(self)
         if self._costs is None and self._selector is not None:
             self._costs = self._read_prices(self._unit)
@@ -368,9 +371,9 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     def _asked(
         self, budget: Any, batch_size: Any, costs: Any, method: Any, skip_unaffordable: Any
     ) -> Self:
-        """Return a copy that is asked for a choice; None keeps a value of the selection.
+        """Return a copy with this budget and these settings of the selection; None keeps a setting.
 
-        SAME keeps the batch size.
+        For the batch size, SAME keeps the setting.
         """
         asked = copy.copy(self)
         asked.budget = budget
@@ -384,7 +387,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         return asked
 
     def _batches(self, batch_size: Any, unit: str) -> Any:
-        """Return the number of rows per call; costs in units do not depend on it."""
+        """Return the number of rows per call, or None for costs in units, which have no calls."""
         if not isinstance(batch_size, str):
             return batch_size
         return settings_of(self).selection.batch_size if unit == SECONDS else None
@@ -401,7 +404,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         return self._known_selector.prices.read(chosen.costs, unit, chosen.batch_size)
 
     def _price_of_rows(self, batch_size: int | None) -> float | None:
-        """Measure prices of calls if they are not known yet."""
+        """Return the price of a row; prices of calls that are not known yet are measured first."""
         found = super()._price_of_rows(batch_size)
         selector = self._selector
         if found is not None or selector is None or batch_size is None or self._costs is None:

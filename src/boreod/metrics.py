@@ -2,8 +2,7 @@
 
 All measures take ``y_true``, which is true for outliers, and ``y_score``, which is high for
 outliers. Equal scores count as if their order were drawn at random. ``weights`` holds, for each
-row, the number of rows of a larger table that the row represents; None gives every row the
-weight 1.
+row, the number of rows of a larger table that the row represents; None gives all rows weight 1.
 
 The scorers work with scikit-learn's ``cross_val_score``, ``GridSearchCV`` and similar tools.
 Scikit-learn's own scorers treat the label -1 as a third class. The scorers of this module ignore
@@ -54,8 +53,7 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
 
     The result is the mean true-positive rate over false-positive rates from 0 to ``most``. A
     perfect ranking has the value 1, and a random ranking has the value ``most / 2``. The
-    standardized value that scikit-learn returns for ``max_fpr`` differs: it is 0.5 for a random
-    ranking.
+    standardized value that scikit-learn returns for ``max_fpr`` differs: a random ranking has 0.5.
 
     Examples
     --------
@@ -88,7 +86,7 @@ def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -
     if number is None:
         number = _count(y_true)[0]
     if not 1 <= number <= len(y_score):
-        raise ValueError(f"`number` must be from 1 to {len(y_score)} (the rows); got {number!r}.")
+        raise ValueError(f"`number` must be from 1 to {len(y_score)} (all rows); got {number!r}.")
     outliers = np.asarray(y_true, bool)
     last = np.sort(y_score)[-number]
     above = y_score > last
@@ -134,10 +132,10 @@ def resampled_rates(
     random_state: Any = 0,
     weights: NDArray | None = None,
 ) -> Iterator[list[tuple[NDArray, NDArray]]]:
-    """Yield the rates of all rankings for each of many resamples of the rows.
+    """Yield the rates of all rankings for each of RESAMPLES resamples of the rows.
 
-    A resample draws the rows of each class with replacement. All rankings are judged on the same
-    resample. Rows are sorted once, not once per resample.
+    A resample draws the rows of each class with replacement. All rankings are evaluated on the same
+    resample. Rows are sorted only once, not once per resample.
     """
     random = np.random.default_rng(random_state)
     outliers = np.asarray(y_true, bool)
@@ -173,8 +171,8 @@ def compare_rankings(
 ) -> dict[str, Compared]:
     """Compare two rankings by AUC and average precision, with paired bootstrap intervals.
 
-    Both rankings are judged on the same resamples of rows, so variation that they share cancels
-    out.
+    Both rankings are evaluated on the same resamples of rows, so variation that the rankings share
+    cancels out. ``interval`` is the probability that the intervals cover.
 
     Examples
     --------
@@ -229,7 +227,7 @@ def _count(y_true: NDArray, weights: NDArray | None = None) -> tuple[Any, Any]:
     n_inliers = len(y_true) - n_outliers
     if n_outliers == 0 or n_inliers == 0:
         raise ValueError(
-            "Rankings are judged on rows of both classes; got "
+            "Rankings are evaluated on rows of both classes; got "
             f"{n_outliers} outliers and {n_inliers} inliers."
         )
     if weights is None:
@@ -244,9 +242,8 @@ def average_precision_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     Parameters
     ----------
     estimator
-        A fitted classifier with ``decision_function`` or ``predict_proba``, such as a Detector or
-        a pipeline that ends with one. The second entry of its ``classes_`` must be the outlier
-        label.
+        A fitted classifier with ``decision_function`` or ``predict_proba``, such as a Detector or a
+        pipeline that ends with one. The second of its ``classes_`` must be the outlier label.
     X
         The rows.
     y

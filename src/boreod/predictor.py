@@ -1,7 +1,7 @@
 """A fitted detector that predicts and explains, but cannot learn, such as one loaded from a file.
 
-Nothing here needs scikit-learn, except to check a frame of plain numbers. Detectors, which learn,
-are predictors too: both compute scores with the same code.
+Nothing here needs scikit-learn, except the check of a frame of plain numbers. Detectors, which
+learn, are predictors too: both compute scores with the same code.
 """
 
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ class TrainingRecord:
     curve
         Out-of-bag quality over budgets, from `boreod fit --curve`; None if it was not traced.
     table
-        The training rows; None in a loaded model.
+        The training rows as the user passed them; None in a loaded model.
     """
 
     profile: TrainingProfile | None
@@ -98,7 +98,7 @@ class Predictor:
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
         outlier = expit(self._log_odds(X, corrected=not raw))
-        # Fast path for one row: plain numbers take a third of the time.
+        # Fast path for one row: Python numbers take a third of the time of arrays.
         if len(outlier) == 1:
             alone = float(outlier[0])
             return np.array([[1.0 - alone, alone]])
@@ -109,16 +109,17 @@ class Predictor:
         return self._by_partition("decision_function", X) if is_collection(X) else self._log_odds(X)
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """Return the label of every row, by ``threshold_``."""
+        """Return the label of every row: outlier if its probability is above ``threshold_``."""
         if is_collection(X):
             return self._by_partition("predict", X, dtype=self.classes_.dtype)
         is_outlier = self._log_odds(X) > logit(self.threshold_)
         return self.classes_[is_outlier.astype(int)]
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the share of labelled rows whose label ``predict`` finds.
+        """Return the share of labelled rows for which ``predict`` returns the right label.
 
-        Outliers are few, so :func:`boreod.average_precision_scorer` says more.
+        Outliers are few, so this share is high even if ``predict`` finds none. A better measure is
+        :func:`boreod.average_precision_scorer`.
         """
         found = self.predict(X) == self.classes_[1]
         codes = read_codes(y, self.classes_.tolist()[1])
@@ -126,24 +127,24 @@ class Predictor:
         return float(np.mean((codes == OUTLIER)[judged] == found[judged]))
 
     def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
-        """Return what each column added to each row's log-odds.
+        """Return the contribution of each column to each row's log-odds.
 
-        If ``grouped``, scores are summed by family (all of LOF, all of kNN, ...).
+        If ``grouped``, contributions of scores are summed by family (all LOF columns, ...).
         """
         # An unfitted model raises here, before its missing attributes are read.
         rows = prepare_here(self, X, "explain")
         return self.fitted_.explain(rows, self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
-        """Return the reasons for every score in words, the strongest evidence for an outlier first.
+        """Return the reasons for every probability in words, the strongest outlier evidence first.
 
-        :meth:`explain` gives the numbers behind the reasons. Novel rows are described as such
-        unless ``novelty`` is False.
+        Each row gets at most ``number`` reasons. :meth:`explain` returns the numbers behind the
+        reasons. If a row is novel, a reason says so, unless ``novelty`` is False.
         """
         return upper_floor("tool.reasons").reasons_of(self, X, number, novelty)
 
     def novelty(self, X: ArrayLike) -> Novelty:
-        """Return how different each row is from all training rows; labels play no part."""
+        """Return how different each row is from the training rows, whatever its probability."""
         rows = prepare_here(self, X, "novelty")
         return self.fitted_.novelty(rows, self._engine)
 
@@ -159,7 +160,7 @@ class Predictor:
 
     @property
     def oob_proba_(self) -> NDArray:
-        """Corrected probability of every training row from the bags that did not hold it."""
+        """Corrected probability of every training row, from the bags that do not hold the row."""
         check_fitted(self)
         return self.oob_.probabilities
 
@@ -171,11 +172,11 @@ class Predictor:
 
     @property
     def costs_(self) -> Costs | None:
-        """Prices of columns and trees; None in files written without them."""
+        """Prices of columns and trees; None if the model file holds no prices."""
         return known_costs(self)
 
     def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:
-        """Set the attributes of what was learned."""
+        """Set the attributes that hold what was learned."""
         self.fitted_ = fitted
         self.oob_ = oob
         self.selection_ = selection
@@ -239,7 +240,7 @@ class Predictor:
         return prices.total(self.columns_) + prices.cost_of_trees(trees)
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags by which scikit-learn checks frames of numbers; a Detector has more."""
+        """Return the tags that scikit-learn needs to check frames; a Detector has more tags."""
         from sklearn.utils import Tags, TargetTags
 
         return Tags(None, TargetTags(required=False))
@@ -249,14 +250,14 @@ def prepare(model: Predictor, X: Any, first_row: int = 1) -> NDArray:
     """Return the rows of a table as float64, with the columns ``preparation_.names_``.
 
     Columns are found by name. They may be in any order, and other columns may be between them.
-    ``first_row`` is the number of the first row, for errors.
+    Errors number rows from ``first_row`` on.
     """
     check_fitted(model)
     return model.preparation_.read(model, X, first_row)
 
 
 def prepare_here(model: Predictor, X: Any, method: str) -> NDArray:
-    """Return prepared rows of this process; raise for a Dask collection."""
+    """Return the prepared rows of a table in this process; raise for a Dask collection."""
     if is_collection(X):
         raise TypeError(
             f"`{method}` takes rows of this process, not a Dask collection. Choose the rows "
@@ -268,9 +269,9 @@ def prepare_here(model: Predictor, X: Any, method: str) -> NDArray:
 def assess(
     model: Predictor, rows: NDArray, explain: bool = False, novelty: bool = True
 ) -> Assessment:
-    """Return log-odds and, if wanted, novelty and contributions, from one search of neighbors.
+    """Return log-odds and, if requested, novelty and contributions, with one neighbor search.
 
-    ``rows`` are prepared; contributions are summed by family.
+    ``rows`` must be prepared. Contributions are summed by family.
     """
     engine = current_engine(model.n_jobs, model.verbose)
     with same_filters(model.estimator is not None):
@@ -278,10 +279,10 @@ def assess(
 
 
 def price_of_rows(model: Predictor, batch_size: int | None = None) -> float | None:
-    """Return the cost of a row in calls of ``batch_size`` rows, by known prices.
+    """Return the cost of one row in calls with ``batch_size`` rows, from known prices.
 
     A ``batch_size`` of None means large batches. The result is None if a price is not known. If the
-    price of a call is not known, a row alone costs the time that was measured for it.
+    price of a call is not known, the cost of a row alone is the time measured for such a call.
     """
     check_fitted(model)
     check_size(batch_size)
@@ -300,7 +301,7 @@ def settings_of(model: Predictor) -> Settings:
 
 
 def for_workers(model: Predictor, n_jobs: int | None) -> Predictor:
-    """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
+    """Return the detector without training data, for ``n_jobs`` threads in another process."""
     check_fitted(model)
     parameters = {name: getattr(model, name) for name in PARAMETERS} | vars(settings_of(model))
     worker = type(model)(**{**parameters, "n_jobs": n_jobs, "verbose": False})
@@ -321,7 +322,7 @@ def restore(
 ) -> None:
     """Set the learned attributes of a detector, so that it predicts, but cannot learn again."""
     check_parameters(model)
-    # This raises if there is no such number of threads.
+    # This raises an error if ``n_jobs`` is invalid.
     Threads(model.n_jobs, model.verbose)
     model.training_ = None
     model._take(fitted, oob, selection)
@@ -334,7 +335,7 @@ def restore(
 
 
 def set_prices(model: Predictor, costs: Costs | None, seconds_alone: float | None) -> None:
-    """Set the prices of a detector, and the time of a single row."""
+    """Set the prices of a detector, and the seconds of a call with a single row."""
     model._costs = costs
     model._seconds_alone = seconds_alone
 

@@ -80,8 +80,8 @@ def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
 def first_clause(error: Exception) -> str:
     """Return the first sentence of an error message, without its period.
 
-    Callers quote it in another sentence. The rest of the message says how to avoid the error, which
-    does not apply there.
+    Callers quote this sentence inside a message of their own. The rest of the original message,
+    which says how to avoid the error, would not apply there.
 
     Examples
     --------

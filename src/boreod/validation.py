@@ -1,4 +1,4 @@
-"""Checks that turn a table into float64 rows and labels into codes, or raise an error.
+"""Checks that turn a table into float64 rows, and labels into codes, or raise an error.
 
 The codes of labels are 1 for outliers, 0 for inliers and -1 for unlabelled rows.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 OUTLIER, INLIER, UNLABELLED = 1, 0, -1
-# Squares of differences are finite up to LARGEST, and do not underflow to 0 from SMALLEST on.
+# Differences of values up to LARGEST have finite squares; squares from SMALLEST on are not 0.
 LARGEST = 1e150
 SMALLEST = 1e-140
 
@@ -30,10 +30,10 @@ def read_rows(
 ) -> NDArray:
     """Check a table against an estimator and return its rows as float64 in C order.
 
-    In ``fit`` the rows are a copy, so later changes of the table have no effect. Scikit-learn does
-    not check a plain float64 array without column names: that takes longer than scoring one row.
-    ``names`` holds the column names of an array in ``fit``, and ``fill`` the value of each column
-    that replaces missing values.
+    In ``fit``, the rows are a copy, so later changes of the table have no effect. A plain float64
+    array without column names skips the check of scikit-learn, which takes longer than scoring one
+    row. ``names`` holds the column names of an array in ``fit``. ``fill`` holds, for each column,
+    the value that replaces missing values.
     """
     if not fitting and _is_plain(estimator, table):
         rows = table if table.flags.writeable else table.copy()
@@ -61,8 +61,8 @@ def check_values(estimator: Any, rows: NDArray) -> None:
         (
             "NaN",
             np.isnan(rows),
-            "Fill or drop missing values first, e.g. with SimpleImputer, or take boreod.Detector, "
-            "which fills them.",
+            "Fill or drop missing values first, e.g. with SimpleImputer, or use boreod.Detector, "
+            "which fills missing values.",
         ),
         ("infinity", np.isinf(rows), "Replace infinite values or drop their rows first."),
         (
@@ -82,7 +82,7 @@ def check_values(estimator: Any, rows: NDArray) -> None:
 
 
 def _can_be_squared(rows: NDArray) -> bool:
-    # This is fast for few values. A comparison with NaN is false.
+    # This check is fast for few values. If a value is NaN, the comparison is false.
     if 0 < rows.size <= 64 and float(np.vdot(rows, rows)) <= LARGEST:
         return True
     low = np.minimum.reduce(rows, axis=None)
@@ -91,7 +91,7 @@ def _can_be_squared(rows: NDArray) -> bool:
 
 
 def is_number(value: Any, kind: type = Real) -> bool:
-    """Return whether a value is a number of some kind; booleans do not count as numbers."""
+    """Return whether a value is a number of this kind; booleans do not count as numbers."""
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
 
 
@@ -108,8 +108,8 @@ def check_fitted(estimator: Any) -> None:
     if not hasattr(estimator, "fit"):
         raise ValueError(
             f"This {type(estimator).__name__} holds no model and cannot be fitted. "
-            "boreod.tool.load_predictor(path) reads one from a model file; boreod.Detector "
-            "is what learns."
+            "boreod.tool.load_predictor(path) reads a model from a file. To learn, use "
+            "boreod.Detector."
         )
     from sklearn.utils.validation import check_is_fitted
 
@@ -134,7 +134,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 
 
 def read_seed(random_state: Any) -> np.random.RandomState:
-    """Return a random number generator; raise if ``random_state`` is no seed."""
+    """Return a random number generator; raise if ``random_state`` is not a valid seed."""
     from sklearn.utils import check_random_state
 
     try:
@@ -322,15 +322,15 @@ def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int
 
 
 def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
-    """Read the labels 1, 0 and -1, or any two labels; of two, the rarer is the outlier label."""
+    """Read the labels 1, 0 and -1, or any two labels, of which the rarer marks outliers."""
     values = _distinct(labels)
     if len(values) > 2 and set(values) != {OUTLIER, INLIER, UNLABELLED}:
         shown = ", ".join(repr(value) for value in values[:5])
         raise ValueError(
             "`y` must be 1 for outliers, 0 for inliers and -1 for unlabelled rows; got the labels "
-            f"{shown}{' ...' if len(values) > 5 else ''}. Pass `outlier_label` to say which one "
-            "is the outlier. (Only binary classification is supported. The type of the target is "
-            "multiclass.)"
+            f"{shown}{' ...' if len(values) > 5 else ''}. Pass `outlier_label` to name the "
+            "label of outliers. (Only binary classification is supported. The type of the target "
+            "is multiclass.)"
         )
     if set(values) == {OUTLIER, UNLABELLED}:
         if assume:
@@ -338,7 +338,7 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
         outlier = OUTLIER
         doubt = (
             "`y` holds 1 and -1 but no 0, so -1 is read as inlier here, not as unlabelled. Use 0 "
-            "for inliers; bags need some."
+            "for inliers; bags need both classes."
         )
     elif set(values) <= {OUTLIER, INLIER, UNLABELLED}:
         codes = [label_code(value, OUTLIER) for value in labels.tolist()]
@@ -349,8 +349,8 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
         outlier = min(reversed(values), key=counts.__getitem__)
         doubt = (
             f"`y` holds {values[0]!r} and {values[-1]!r}; {outlier!r} is taken for the outlier "
-            "because it is rarer or the larger. Pass `outlier_label` to say so, or use 1 for "
-            "outliers, 0 for inliers and -1 for unlabelled rows."
+            "label, because it is rarer, or the larger of two equally frequent labels. Pass "
+            "`outlier_label` to choose it, or use 1 (outlier), 0 (inlier) and -1 (unlabelled)."
         )
     if len(values) == 2:
         warnings.warn(doubt, UserWarning, stacklevel=4)
@@ -360,7 +360,7 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
 def _read_with_outlier_label(
     labels: NDArray, outlier: Any, minus_one_is_empty: bool = True
 ) -> tuple[NDArray, NDArray]:
-    """Read labels if the outlier label is known; all other labels that are not empty are inliers.
+    """Read labels if the outlier label is known; other labels that are not empty mark inliers.
 
     Return codes and the two class labels, inlier first.
     """
@@ -368,7 +368,7 @@ def _read_with_outlier_label(
     if OUTLIER not in codes:
         raise ValueError(
             f"No row of `y` has the label {outlier!r} that `outlier_label` names; the labels are "
-            f"{_distinct(labels)[:5]!r}. There must be both classes."
+            f"{_distinct(labels)[:5]!r}. Both classes must occur in `y`."
         )
     others = _distinct(labels[codes == INLIER])
     if not others and isinstance(outlier, Real) and UNLABELLED in labels.tolist():
@@ -418,7 +418,7 @@ def _check_both_classes(codes: NDArray, assume: bool) -> None:
 
 def is_frame(table: Any) -> bool:
     """Return whether a table is a frame: an object with rows and named columns."""
-    # Reading `columns` of a lazy polars frame is slow, so it is not read.
+    # Reading `columns` of a lazy polars frame is slow, so this line does not read `columns`.
     if hasattr(table, "collect_schema") or hasattr(table, "column_names"):
         return True
     return hasattr(table, "columns") and getattr(table, "ndim", 2) == 2

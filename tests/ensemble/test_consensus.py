@@ -121,7 +121,7 @@ def test_budgets_keep_the_agreement_with_the_whole_ranking(model):
     assert 0.5 < found[10] <= found[60] + 0.02
     with pytest.raises(ValueError, match="the cheapest score costs 5"):
         model.within(3, costs=costs)
-    with pytest.raises(ValueError, match="A budget curve needs labels"):
+    with pytest.raises(ValueError, match="A budget curve needs out-of-bag scores"):
         model.budget_curve()
 
 

@@ -246,7 +246,7 @@ def test_another_format(number, parts, tmp_path):
     manifest = {**parts[0], "format": number, "versions": {"boreod": "9.1"}, "new": True}
     message = assert_refused(forge(tmp_path / "a", manifest, parts[1]))
     assert f"format {number} and was written by boreod '9.1'" in message
-    assert "reads format 9, so fit again with this version, or install that one" in message
+    assert "reads format 9, so fit again with this version, or install the version that" in message
 
 
 def prices(change):

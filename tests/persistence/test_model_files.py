@@ -114,7 +114,7 @@ REFUSED = {
         {"representation": OutlierRepresentation(["knn_5", IsolationForest(n_estimators=5)])},
         "isolationforest come from detectors of other libraries.*Leave them out",
     ),
-    "score": ({"representation": OutlierRepresentation([Mine()], [5])}, "'mine' is Mine.*registry"),
+    "score": ({"representation": OutlierRepresentation([Mine()], [5])}, "is Mine.*not a score"),
     "seed": ({"random_state": np.random.RandomState(0)}, r"`random_state`.*random_state=0"),
 }
 

@@ -25,7 +25,7 @@ def test_not_fitted():
 
 def test_too_few_rows_for_the_grid():
     model = OutlierRepresentation()
-    with pytest.warns(ColumnsLeftOutWarning, match="25 in all"):
+    with pytest.warns(ColumnsLeftOutWarning, match="at most 25"):
         table = model.fit_transform(GOOD[:25])
     assert table.shape == (25, 3 + 33)
     assert "lof_30" in model.left_out_

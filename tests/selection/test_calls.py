@@ -164,7 +164,7 @@ def test_what_is_no_number_of_rows(model, size):
 
 UNITS = "a number of units, which are the same in every batch"
 NO_BUDGET = "is 1, but there is no `budget`"
-NO_CALL = "`costs` tell nothing of a call"
+NO_CALL = "`costs` have no prices of a call"
 
 
 @pytest.mark.parametrize(

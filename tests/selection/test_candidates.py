@@ -137,7 +137,7 @@ def test_cut_heads_are_those_of_a_fit_with_fewer_trees(model, labelled, budget):
 
 def test_trees_need_a_budget_where_there_is_no_other_head(labelled):
     only = detector(heads=Heads(kinds=("trees",), n_trees=2)).fit(*labelled)
-    with pytest.raises(ValueError, match=r"one tree for every bag cost 13\. Raise it, or add"):
+    with pytest.raises(ValueError, match=r"one tree for every bag cost 13\. Raise the budget"):
         only.within(12.5, costs={"knn": 1, "lof": 1})
     fast = only.within(14, costs={"knn": 1, "lof": 1})
     assert fast.selection_.trees == {"trees": 1}
@@ -275,7 +275,7 @@ def test_the_curve_and_the_choice_tell_the_trees(model):
     assert curve.n_trees.tolist() == [sum(choice.trees.values()) for choice in bought]
     assert curve.tree_costs.tolist() == [choice.cost_of_trees for choice in bought]
     assert "columns  trees    AUC" in str(curve)
-    assert "trees of every bag: " in str(bought[-1])
+    assert "Trees of every bag cost " in str(bought[-1])
     whole = model.budget_curve(costs=PRICES).budgets[-1]
     assert (
         whole >= bought[0].costs.cost_of_trees(model.fitted_.tree_counts) + bought[0].costs.total()

@@ -86,5 +86,5 @@ def test_no_thresholds_and_no_rows_to_judge():
         BORE(few, random_state=0, threshold="precision:1.0").fit(X, y)
     with pytest.warns(UserWarning, match="in every bag"):
         alone = BORE(few, random_state=0, bagging=Bagging(max_samples=1.0)).fit(X, y)
-    with pytest.raises(ValueError, match=r"needs labels .* lower `max_samples`"):
+    with pytest.raises(ValueError, match=r"needs out-of-bag scores .* lower `max_samples`"):
         alone.budget_curve()

@@ -434,8 +434,8 @@ def test_selection_reads_well(model):
     first, *rows = text.splitlines()
     chosen = model.within(25, costs=prices(model)).selection_
     assert (
-        first
-        == f"{len(chosen.columns)} columns for {chosen.cost:g} of 25; share of bags that want each"
+        first == f"The budget of 25 bought {len(chosen.columns)} columns at a total cost of "
+        f"{chosen.cost:g}. Percentages say how many bags bought a column."
     )
     assert [row.split()[1] for row in rows] == chosen.columns
     assert rows[0].split()[0] == f"{chosen.frequencies[chosen.columns[0]]:.0%}"

@@ -16,7 +16,7 @@ and its out-of-bag score would be too good.
 
 If the number of inliers above the median is at most the number of known outliers above it, the
 labels look complete, given at least MIN_COMPLETE_OUTLIERS known outliers. Bags then hold more
-inliers, because these inliers help more than they mislead.
+inliers, because additional inliers help more than they mislead.
 
 *Consensus.* Without labels, rows are ranked by a consensus of scores, which trees refine. Every
 score column is brought to a common scale in two steps. First, with r the difference from the
@@ -29,7 +29,7 @@ standardized, and the score of a row is the mean of the two.
 
 A ranking gives no probability, so the result is the quantile of the score among the training rows.
 Between two training scores, and beyond the first and the last one, log-odds are linear in the
-score. A row that is more outlying than all training rows therefore still ranks above them.
+score. A row that is more outlying than all training rows is therefore ranked above all of them.
 """
 
 from dataclasses import dataclass, replace
@@ -108,7 +108,7 @@ def widen(how: BagPlan, n_outliers: int) -> BagPlan:
 def find_suspicious(
     assumed: Assumed, odds_by_bag: NDArray, outside: NDArray, weights: NDArray, how: BagPlan
 ) -> tuple[Assumed, BagPlan]:
-    """Leave out inliers that look like known outliers, if there are too many of them.
+    """Leave out inliers that look like known outliers, if such inliers are too many.
 
     Also return the plan for the next bags. ``odds_by_bag`` holds log-odds of trees, and ``outside``
     marks the rows that a bag does not hold; both are (rows, bags). ``weights`` holds, for each row,
@@ -166,8 +166,8 @@ class ConsensusHead(Head):
         """Learn the scale of every column."""
         if table.shape[1] == 0:
             raise ValueError(
-                "Without labels rows are ranked by scores, and there is none among the columns. "
-                "Name one in `representation`, for example 'iforest', or pass labels."
+                "Without labels, rows are ranked by scores, and no column is a score. Name a score "
+                "in `representation`, for example 'iforest', or pass labels."
             )
         center = np.median(table, axis=0)
         spread = np.abs(table - center).mean(axis=0)
@@ -185,7 +185,7 @@ class ConsensusHead(Head):
         return np.divide(soft, self.deviation, out=np.zeros_like(soft), where=usable)
 
     def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
-        """Return what each column adds beyond the base row."""
+        """Return what each column adds to the consensus, relative to the base row."""
         return (self.parts(table) - self.parts(base[np.newaxis])) / len(self.center)
 
 
@@ -213,7 +213,7 @@ class Quantiles:
         return cls(values[some], logit(middle[some]))
 
     def apply(self, scores: NDArray) -> NDArray:
-        """Return log-odds; beyond an end, extend the line from the middle score through this end.
+        """Return log-odds; beyond an end, follow the line from the middle score through this end.
 
         Examples
         --------
@@ -235,9 +235,10 @@ class Quantiles:
 
 
 def draw_top(scores: NDArray, how: BagPlan, seed: int) -> tuple[Bags, NDArray]:
-    """Draw bags whose outliers are the rows with the highest consensus; also return their mask.
+    """Draw bags whose outliers are the rows with the highest consensus.
 
-    The outliers are one row in a hundred, but at least five rows and at most half of all rows.
+    These rows are one row in a hundred, but at least five rows and at most half of all rows. Also
+    return a mask of these rows.
     """
     number = min(max(5, round(0.01 * len(scores))), max(1, len(scores) // 2))
     top = np.argsort(-scores, kind="stable")[:number]

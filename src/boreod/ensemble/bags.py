@@ -2,11 +2,11 @@
 
 If a table is too large, a sample of its rows is used. The sample holds all labelled outliers and
 some of the other rows, and neighbors are searched among the rows of the sample. An inlier or
-unlabelled row of the sample represents several rows of the table, so counts of rows need weights.
+unlabelled row of the sample represents several rows of the table, so rows are counted with weights.
 
 Each bag holds a share of the outliers and at least as many inliers, drawn without replacement. Both
 classes get the same total weight, except in boosted trees, which need no weights. The bags that do
-not hold a row judge this row without bias; such results are called *out of bag*.
+not hold a row score this row without bias; such results are called *out of bag*.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ MAX_GROUPS = 10
 
 @dataclass(frozen=True)
 class Shares:
-    """The shares of labelled inliers and unlabelled rows that a sample of a table holds.
+    """The shares of a table's labelled inliers and unlabelled rows that a sample holds.
 
     The sample always holds all outliers. ``n_rows`` is the number of rows of the table.
     """
@@ -61,7 +61,7 @@ def draw_reference(
     if places < 1:
         raise ValueError(
             "`size` of `reference` must exceed the number of labelled outliers, which all stay; "
-            f"got {size} for {len(outliers)} outliers. Raise it."
+            f"got {size} for {len(outliers)} outliers. Raise `size`."
         )
     random = np.random.default_rng(seed)
     if sampling == "stratified":
@@ -104,7 +104,7 @@ class Bags:
         Shares of the labelled outliers and inliers that one bag holds.
     put_back
         (rows, bags): a mask of suspicious rows that were drawn for a bag and put back. The bag does
-        not judge these rows, as if it still held them.
+        not score these rows out of bag, as if the bag still held them. None without such rows.
     """
 
     rows: NDArray
@@ -161,7 +161,7 @@ class BagPlan:
     n_bags
         Number of bags.
     max_samples
-        Share of the smaller class that a bag holds. If there is a ratio, share of the outliers.
+        Share of the smaller class that a bag holds; with a ratio, share of the outliers.
     ratio
         Number of inliers per outlier in a bag. If it is None, bags are balanced.
     min_inliers
@@ -177,7 +177,7 @@ class BagPlan:
     grouped: bool = False
 
     def count_groups(self, n_outliers: int) -> int:
-        """Return the number of groups of bags; bag b belongs to group b modulo this number."""
+        """Return the number g of groups of bags; bag b belongs to group b modulo g."""
         few = max(1, round(self.max_samples * n_outliers))
         if self.grouped and MAX_GROUPS * few >= n_outliers:
             return min(MAX_GROUPS, self.n_bags)
@@ -200,9 +200,9 @@ def draw_bags(
     all outliers, every outlier is in some bag.
 
     If bags are grouped, all bags of a group hold the same outliers, and each outlier is outside
-    about the same number of groups. So what the trees of a group decide does not depend on the
-    outliers that the bags of this group judge. ``left_out`` is such a decision: a mask (groups,
-    inliers) of the inliers to leave out, with the same number of inliers in each group.
+    about the same number of groups. So the trees of a group can choose inliers to leave out, and
+    the choice does not depend on outliers that bags of this group score out of bag. ``left_out``
+    holds these choices: a mask (groups, inliers) with the same number of inliers in each group.
 
     Examples
     --------

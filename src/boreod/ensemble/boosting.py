@@ -14,8 +14,8 @@ few outliers, so regularization matters most. Three parts follow CatBoost (Prokh
   difference from this start. So the sum of the leaves is the log-odds for classes of equal weight.
 
 As in random forests, every level of a tree considers a few random columns, drawn from the columns
-that are not constant in the bag. Cuts are quantiles of the bag, between values that differ; bags of
-hundreds of rows need no more than MAX_BINS - 1 cuts.
+that are not constant in the bag. Cuts lie between different values, at quantiles of the bag. Bags
+of hundreds of rows need no more than MAX_BINS - 1 cuts per column.
 """
 
 import numpy as np
@@ -250,7 +250,7 @@ def _add_up(
 def _best_cut(
     sums: NDArray, counts: NDArray, start: int, n_bins: int, noise: float, state: NDArray
 ) -> tuple[int, float]:
-    """Return the last bin on the left of the best cut of a node, or -1, and the noisy score."""
+    """Return the last bin on the left of a node's best cut (-1 if none), and its noisy score."""
     total = 0.0
     rows = 0.0
     for place in range(start, start + n_bins):

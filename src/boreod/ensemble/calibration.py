@@ -80,21 +80,21 @@ def warn_of_many_outliers(codes: NDArray, shares: Shares, assume: bool) -> None:
         warnings.warn(
             f"More rows are labelled outliers ({n_outliers}) than not ({n_others}). Here 1 is an "
             "outlier, 0 an inlier and -1 unlabelled; detectors of scikit-learn call inliers 1 and "
-            "outliers -1. If yours are the wrong way round, name the label of outliers: "
-            "`outlier_label` (--outlier-label), such as outlier_label=-1.",
+            "outliers -1. If your labels are the other way round, name the label of "
+            "outliers: `outlier_label` (--outlier-label), such as outlier_label=-1.",
             UserWarning,
             stacklevel=5,
         )
 
 
 def warn_without_score(log_odds: NDArray) -> None:
-    """Warn of labelled rows that have no out-of-bag probability."""
+    """Warn of labelled rows that have no out-of-bag probability (NaN)."""
     missing = int(np.isnan(log_odds).sum())
     if missing:
         warnings.warn(
-            f"{count_of(missing, 'labelled row')} {'is' if missing == 1 else 'are'} in every bag, "
-            "without an out-of-bag probability (NaN). More labelled outliers or more bags would "
-            "help.",
+            f"{count_of(missing, 'labelled row')} {'is' if missing == 1 else 'are'} in every bag. "
+            "The out-of-bag probability of such a row is NaN. Label more outliers, or use more "
+            "bags.",
             UserWarning,
             stacklevel=5,
         )
@@ -106,8 +106,10 @@ class TrainingSummary:
 
     ``judged`` is the number of labelled rows with an out-of-bag probability. ``auc`` and
     ``average_precision`` are None if all of these rows belong to one class. ``table_rows`` is the
-    number of rows of the table from which the rows were drawn. ``assumed`` says whether unlabelled
-    rows count as inliers. ``left_out`` is the number of suspicious rows that no bag holds.
+    number of rows of the table from which the rows were drawn. ``inlier_share`` and
+    ``unlabelled_share`` are the shares of its labelled inliers and unlabelled rows that were drawn.
+    ``assumed`` says whether unlabelled rows count as inliers. ``left_out`` is the number of
+    suspicious rows that no bag holds.
     """
 
     rows: int
@@ -154,7 +156,7 @@ class OutOfBag:
         return count_as_inliers(self.labels) if self.assumed else self.labels
 
     def judged(self) -> tuple[NDArray, NDArray]:
-        """Return a mask of outliers and the probabilities, for labelled rows with a probability."""
+        """Return a mask of outliers and the probabilities of labelled rows that have one."""
         judged = self._judged
         return self.codes[judged] == OUTLIER, self.probabilities[judged]
 

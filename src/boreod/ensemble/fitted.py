@@ -32,7 +32,7 @@ class Explanation:
 
     # Names of columns, or of groups of columns.
     columns: list[str]
-    # Contributions, (rows, columns); those of a row add up to ``log_odds - base``.
+    # Contributions, (rows, columns); the contributions of a row add up to ``log_odds - base``.
     contributions: NDArray = field(repr=False)
     # Log-odds of the base row.
     base: float
@@ -112,7 +112,7 @@ class Fitted:
         return self._represent(self.scale_input(rows), engine, isolate=False)[0]
 
     def log_odds(self, rows: NDArray, engine: Engine, corrected: bool = True) -> NDArray:
-        """Return one log-odds per row: of the table if ``corrected``, otherwise of the bags."""
+        """Return one log-odds per row, for the class shares of the table if ``corrected``."""
         odds = self._score(self.scale_input(rows), engine, isolate=False)[0]
         return self.correction.apply(odds) if corrected else odds
 
@@ -186,7 +186,7 @@ class Fitted:
         return result.grouped(self.columns.families) if grouped else result
 
     def _by_column(self, by_feature: NDArray) -> NDArray:
-        """Add up the contributions of the features of each column, which are its scalings."""
+        """Add up the contributions of all features (scalings) of each column."""
         n_columns = len(self.columns.names)
         result = np.ascontiguousarray(by_feature[:, :n_columns])
         sources = self.scaler.sources(n_columns)

@@ -1,10 +1,10 @@
 """Heads: the models that are fitted to every bag, and the average of the bags.
 
-The logistic head is that of the paper. A classifier of another library can replace it. Extremely
-randomized trees (Geurts, Ernst, Wehenkel, 2006) split at random places, which suits bags with few
-outliers. Boosted trees, see :mod:`boreod.ensemble.boosting`, find interactions if there are more
-outliers. A head returns log-odds with one column per bag. It can also combine the bags and return
-one number per row: the log-odds of the mean probability over bags.
+The logistic head is the model of the paper. A classifier of another library can replace all heads.
+Extremely randomized trees (Geurts, Ernst, Wehenkel, 2006) split at random places, which suits bags
+with few outliers. Boosted trees, see :mod:`boreod.ensemble.boosting`, find interactions if there
+are more outliers. A head returns log-odds with one column per bag. It can also combine the bags and
+return one number per row: the log-odds of the mean probability over bags.
 
 Explanations need the contributions of columns. The log-odds s_b of one bag's logistic regression
 are linear in the columns, but the log-odds of the mean probability are not. However, a difference
@@ -16,8 +16,8 @@ symbols have primes,
     w_b = (p_b' - p_b) / (s_b' - s_b) (1 / L(p, p') + 1 / L(1 - p, 1 - p')) / B
 
 This is exact. The contribution of a column is its part of the right-hand side. With a single bag,
-it is the coefficient times (value - value of the base row). The decomposition is that of Ang: The
-LMDI approach to decomposition analysis. Energy Policy 33(7), 2005.
+the contribution is the coefficient times (value - value of the base row). The decomposition is that
+of Ang: The LMDI approach to decomposition analysis. Energy Policy 33(7), 2005.
 """
 
 import warnings
@@ -46,8 +46,8 @@ ALMOST_ZERO = 1e-290
 EVERY_BAG = np.empty((0, 0), bool)
 # Probabilities of trees can be exactly 0 or 1, but log-odds must be finite.
 MIN_PROBABILITY = 1e-12
-# This weight is added to every leaf, half of it to each class, because a leaf with only outliers
-# would have infinite log-odds. The mean weight of a row is 1.
+# Every leaf gets this additional weight, half of it for each class, because a leaf with only
+# outliers would have infinite log-odds. For comparison, the mean weight of a row is 1.
 SMOOTHING = 0.05
 
 
@@ -163,7 +163,7 @@ class ClassifierHead(Head):
 
             if not has_fit_parameter(estimator, "sample_weight"):
                 raise ValueError(
-                    "Bags with more inliers than outliers need weights of rows, and "
+                    "Bags with more inliers than outliers need weights of rows, but "
                     f"{estimator!r} takes no sample_weight. Fit with `ratio=None`, for balanced "
                     "bags, or use another classifier."
                 )
@@ -229,7 +229,7 @@ class TreeHead(Head):
         return self._odds_of(self.trees.add_up(table, self.n_bags))
 
     def combined(self, table: NDArray, use: NDArray | None = None) -> NDArray:
-        """Return one log-odds per row: those of the mean probability over bags.
+        """Return one log-odds per row: the log-odds of the mean probability over bags.
 
         For boosted trees, return the mean of the bags' log-odds instead, so that a single bag with
         large log-odds does not dominate.
@@ -428,8 +428,8 @@ def choose_penalty(
         inliers = odds[known & (codes[labelled] == INLIER)]
         if outliers.size == 0 or inliers.size == 0:
             raise ValueError(
-                "`penalty='auto'` needs out-of-bag scores of both classes, and all labelled "
-                "outliers or inliers are in every bag. Pass a number, or label more rows."
+                "`penalty='auto'` needs out-of-bag scores of both classes, but all labelled rows "
+                "of one class are in every bag. Pass a number, or label more rows."
             )
         losses.append(-_log_sigmoid(outliers).mean() - _log_sigmoid(-inliers).mean())
     return heads[int(np.argmin(losses))]

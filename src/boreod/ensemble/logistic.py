@@ -32,7 +32,7 @@ MAX_STEPS = 200
 SMALL_GRADIENT = 1e-8
 # Newton steps continue until the gradient is at most this, unless rounding prevents progress.
 VANISHING_GRADIENT = 1e-10
-# A Hessian is reused if at most this many more steps are expected.
+# A Hessian is reused if at most this many further steps are expected.
 MAX_OLD_STEPS = 6.0
 # Number of lines of the Hessian that are computed together.
 BLOCK = 32
@@ -84,7 +84,7 @@ def fit_standardized(
 
 
 def standardization(columns: NDArray, centered: bool = True) -> tuple[NDArray, NDArray]:
-    """Return the center and the inverse deviation of columns; the latter is 0 if constant.
+    """Return the centers and the inverse deviations of columns; a constant column has inverse 0.
 
     If ``centered`` is false, the center is 0, and the inverse is 0 only for columns of zeros.
     """
@@ -226,7 +226,7 @@ def _make_factor(
     design: NDArray, gram: NDArray, residual: NDArray, weights: NDArray, ridge: float,
     root: NDArray, factor: NDArray,
 ) -> float:  # fmt: skip
-    """Factorize the matrix of a Newton step, in the smaller dimension; return the ridge used.
+    """Factorize the matrix of a Newton step; return the ridge that was added to the matrix.
 
     With one unknown per coefficient, the matrix is design W design' + ridge. With one unknown per
     row, it is R gram R + ridge, where R R = W. If the factorization fails because of rounding, the

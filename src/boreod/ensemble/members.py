@@ -1,4 +1,4 @@
-"""Members of a detector: its heads, the features that each head reads, and their weighted mean.
+"""Members of a detector: heads with the features that they read, and their weighted mean.
 
 The outputs of heads differ in scale: log-odds of trees are small, and log-odds of a separable
 logistic regression are large. A *line* with a positive slope, learned out of bag, turns the output
@@ -7,18 +7,18 @@ independently of other rows, and they extend beyond the largest training value.
 
 The *weights* of heads come from a logistic regression on their out-of-bag log-odds. This is stacked
 generalization (Wolpert, 1992) with nonnegative weights (Breiman, Stacked regressions, 1996). All
-rows have the same weight, so the regression must separate the few outliers from the highest of many
-inliers. A simpler rule, weights in proportion to the average precision of each head, would not
-notice that two heads agree.
+rows have the same weight, so the regression must separate the few outliers from the inliers with
+the highest log-odds. A simpler rule would be weights in proportion to the average precision of each
+head. This rule would not notice that two heads agree.
 
 Few outliers say little about weights. A regression should have ten outliers for every head (Peduzzi
 and others, 1996). With fewer outliers, weights are in proportion to average precision. With more
 outliers, a penalty keeps the weights near these proportions, like a normal prior whose standard
 deviation is the mean weight. Every head keeps at least a tenth of its first weight.
 
-Weights that were learned from a row overrate the score of this row. So out-of-bag rows are split
-into folds, and the heads of each fold are averaged with weights learned from the other folds. New
-rows use weights learned from all rows.
+Weights that were learned from a row make the score of this row too good. So out-of-bag rows are
+split into folds, and the heads of each fold are averaged with weights learned from the other folds.
+New rows use weights learned from all rows.
 
 ==================  ===========================================================================
 kind                model that is fitted to every bag, and the features that it reads
@@ -31,7 +31,7 @@ kind                model that is fitted to every bag, and the features that it 
 ==================  ===========================================================================
 
 A detector with a single head needs no line and no weight. Without labels, the members are a
-consensus of scores and trees that refine it, see :mod:`boreod.ensemble.assumptions`.
+consensus of scores, and trees that refine the consensus, see :mod:`boreod.ensemble.assumptions`.
 """
 
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ MAX_ROWS_PER_THREAD = 512
 MIN_SLOPE = 0.01
 FOLDS = 5
 MIN_OUTLIERS_PER_HEAD = 10
-# The largest number of inliers from which weights are learned; more inliers hardly change weights.
+# Weights are learned from at most this many inliers; more inliers would hardly change weights.
 MOST_INLIERS = 50_000
 
 
@@ -88,7 +88,7 @@ class Member:
         return table if self.features is None else table.take(self.features, axis=1)
 
     def log_odds(self, table: NDArray, use: NDArray | None = None) -> NDArray:
-        """Return one log-odds per row; ``use`` is a mask (rows, bags) of the bags that count."""
+        """Return one log-odds per row; ``use`` is a mask (rows, bags) of the bags to average."""
         return self.line.apply(self.head.combined(self.read(table), use))
 
     def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
@@ -149,8 +149,9 @@ class BaggedTable:
     """Features of training rows, and the bags drawn from the rows.
 
     The order of features is: raw columns, scores, then some of these columns again in another
-    scaling. ``codes`` are 1 for outliers, 0 for inliers, and -1 for rows that do not count as
-    evidence.
+    scaling. ``n_raw`` is the number of raw columns, and ``n_columns`` the number of raw columns and
+    scores. ``codes`` are 1 for outliers, 0 for inliers, and -1 for rows that are not used to learn
+    lines and weights.
     """
 
     table: NDArray
@@ -277,7 +278,7 @@ def _fit_head(
 def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
     """Learn the line and the average precision of a member from out-of-bag log-odds.
 
-    Return None if the rows with log-odds are not of both classes.
+    Return None if no outlier or no inlier has out-of-bag log-odds.
     """
     judged = np.isfinite(odds) & (codes != UNLABELLED)
     outliers = codes[judged] == OUTLIER
@@ -290,7 +291,7 @@ def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
 
 
 def _on_lines(found: list[Judged]) -> NDArray:
-    """Return the log-odds of members after their lines are applied, (rows, members)."""
+    """Return the log-odds of members after their lines are applied: (rows, members)."""
     return np.column_stack([member.line.apply(odds) for member, odds in found])
 
 
@@ -344,10 +345,9 @@ def stack(
 ) -> tuple[NDArray, NDArray]:
     """Return the weights of heads, which sum to 1, and the weighted mean for all rows.
 
-    ``odds`` holds out-of-bag log-odds (rows, heads) on one scale, and NaN if a head cannot judge a
-    row. ``codes`` mark outliers and inliers. ``evidence`` holds the average precision of every
-    head. If ``n_folds`` is 0, the mean is slightly too good for the rows from which weights were
-    learned.
+    ``odds`` holds out-of-bag log-odds (rows, heads) on one scale. A value is NaN if all bags of a
+    head hold the row. ``codes`` mark outliers and inliers. ``evidence`` holds the average precision
+    of every head. If ``n_folds`` is 0, the mean is slightly too good for rows of both classes.
 
     Examples
     --------
@@ -381,7 +381,7 @@ def stack(
 
 
 def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
-    """Return the weighted mean of the heads' log-odds; a head with NaN for a row does not count."""
+    """Return the weighted mean of the heads' log-odds; NaN values are left out of the mean."""
     known = np.isfinite(odds)
     total = np.where(known, weights * odds, 0.0).sum(axis=1)
     known_weights = np.where(known, weights, 0.0).sum(axis=1)
@@ -389,7 +389,7 @@ def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
 
 
 def _weights_of(point: NDArray) -> NDArray:
-    """Return the weights of a point, scaled to sum 1; its last value is the intercept."""
+    """Return weights that sum to 1; the last value of ``point`` is an intercept and is left out."""
     return point[:-1] / point[:-1].sum()
 
 

@@ -1,9 +1,9 @@
-"""Novelty: how different a row is from all training rows, whatever their labels.
+"""Novelty: how different a row is from the training rows, whatever its probability.
 
-A detector may miss kinds of outliers that no label has shown. A row is therefore also compared with
-the training rows themselves, by its *isolation*: the distance to its 10th nearest reference row.
-Let d be the isolation of the row, and d_i the isolation of each of the n training rows that are not
-labelled outliers. Then
+A detector may miss kinds of outliers of which no row is labelled. A row is therefore also compared
+with the training rows themselves, by its *isolation*: the distance to its 10th nearest reference
+row. Let d be the isolation of the row, and d_i the isolation of each of the n training rows that
+are not labelled outliers. Then
 
     p = (1 + number of d_i that are at least d) / (n + 1)
 
@@ -13,11 +13,11 @@ detection, 2010). A small p alone is no reason for an alert, because a share x o
 have p <= x. A row is *novel* if d is larger than all d_i (p has its lowest value) and more than
 FACTOR times the 99th percentile of the d_i.
 
-FACTOR was chosen on 21 public tables: 60 % of the training rows were the reference for the
-remaining rows. With a FACTOR of 2, 3, 4, 5 and 8, the share of outliers among novel rows was 38,
-52, 57, 54 and 53 %. With 4, one ordinary row in 5,700 is novel. On every table, if one column of a
-row is moved 20 ranges outside its range, the isolation of the row is at least 7 times the 99th
-percentile.
+FACTOR was chosen on 21 public tables. On each table, 60 % of the training rows were reference rows,
+and the remaining rows were compared with them. With a FACTOR of 2, 3, 4, 5 and 8, the share of
+outliers among novel rows was 38, 52, 57, 54 and 53 %. With a FACTOR of 4, one ordinary row in 5,700
+is novel. On every table, if one column of a row is moved 20 ranges outside its range, the isolation
+of the row is at least 7 times the 99th percentile.
 """
 
 from collections.abc import Sequence
@@ -44,8 +44,8 @@ class Novelty:
         Names of the raw columns.
     ranges
         (rows, columns): the distance of a value from the range of the training rows, in units of
-        this range. It is 0 inside the range, negative below the range, and infinite if training
-        rows have only one value.
+        the length of this range. The distance is 0 inside the range, negative below the range, and
+        infinite outside a range of a single value.
     distances
         Distances to the 10th nearest reference row; None if the model searches no neighbors.
     p_values
@@ -73,7 +73,7 @@ class Novelty:
             return np.minimum(distances / (self.usual or 1.0), MOST_RANGES)
 
     def outside(self) -> list[str | None]:
-        """Describe the columns outside their ranges, the farthest first; None if all are inside.
+        """Return, for each row, a phrase about values outside the ranges; None if all are inside.
 
         Examples
         --------
@@ -92,7 +92,7 @@ class Novelty:
         return result
 
     def words(self) -> list[str | None]:
-        """Return, for each row, a phrase that says why it is novel, or None if it is not.
+        """Return, for each row, a phrase that says why the row is novel, or None if it is not.
 
         Examples
         --------
@@ -142,8 +142,8 @@ class SeenRows:
     def usual(self) -> float:
         """The 99th percentile of the isolation of rows that are not labelled outliers.
 
-        If nearly all rows have many copies, the percentile is 0, and the largest isolation replaces
-        it. If this is 0, too, the largest range of a column replaces it.
+        If nearly all rows have many copies, the percentile is 0. The largest isolation is then used
+        instead or, if it is 0 too, the largest range of a column.
         """
         known = self._ascending
         if not len(known):

@@ -19,7 +19,7 @@ from boreod.validation import check_choice, is_number
 
 PRESET = "preset"
 AUTO = "auto"
-# The smallest penalty; rounding errors exceed smaller penalties.
+# The smallest allowed penalty; smaller penalties would be lost in rounding errors.
 MIN_PENALTY = 1e-12
 
 
@@ -59,24 +59,22 @@ class Reference(ParameterGroup):
     Parameters
     ----------
     size
-        ``"auto"`` learns from all rows, but searches neighbors in a large table among a sample of
-        its rows: a fit then takes a fraction of the time, and quality is the same. A number of rows
-        learns from all labelled outliers and a sample of the other rows, and forgets the rest.
-        None learns from all rows and searches neighbors among all of them.
+        ``"auto"`` learns from all rows, and searches neighbors among all of them or, in a large
+        table, among a sample. A number of rows learns only from all labelled outliers and a sample
+        of the other rows. None learns from all rows and searches neighbors among all of them.
     sampling
         ``"stratified"`` draws half of the other rows from labelled inliers and half from unlabelled
         rows; if there are fewer labelled inliers, it takes all of them. ``"random"`` draws from
         labelled inliers and unlabelled rows alike.
     outliers
-        Whether labelled outliers are reference rows too. If not, a new row near a labelled outlier
-        still looks isolated. All training rows are then scored as if they were new, against the
-        reference rows of other folds.
+        Whether labelled outliers are reference rows too. If they are not, a new row near a labelled
+        outlier still looks isolated. All training rows are then scored as if they were new, against
+        the reference rows of other folds.
     input_scaling
         ``"minmax"`` scales the raw columns to [0, 1] before neighbors are searched. None leaves
         them unchanged.
     neighbors
-        The method of the neighbor search: ``"brute"``, ``"tree"``, or ``"auto"``, which takes the
-        faster of the two.
+        The neighbor search: ``"brute"``, ``"tree"``, or ``"auto"``, the faster of the two.
     """
 
     size: Any = PRESET
@@ -127,8 +125,8 @@ class Heads(ParameterGroup):
         Number of trees that each tree head fits to every bag. Boosted heads fit ten times as many
         trees, but only to ten bags.
     penalty
-        Ridge penalty of the logistic regressions for each row of a bag, on standardized columns.
-        ``"auto"`` chooses the penalty with the lowest out-of-bag log-loss.
+        Ridge penalty of the logistic regressions on standardized columns, multiplied by the number
+        of rows of the bag. ``"auto"`` chooses the penalty with the lowest out-of-bag log-loss.
     fit_intercept
         Whether logistic regressions have an intercept, including those of the pursuit. The paper's
         Equation 3 has no intercept.
@@ -155,10 +153,11 @@ class ColumnSelection(ParameterGroup):
         Number of rows per call, for a budget in time. Every call has a cost, which is divided among
         its rows. None means large batches, and 1 means single rows.
     skip_unaffordable
-        Whether columns that do not fit the budget are skipped. If true, only columns that the
-        pursuit of some bag chose are taken, or one single column if it is clearly better than all
-        of them together. If false, the paper's rule applies: columns are ranked by the number of
-        bags that chose them, with ties in the order of the table, and taken until one does not fit.
+        Whether columns that do not fit the budget are skipped. If true, a column that no bag chose
+        is taken only if all columns fit, and a single column replaces all chosen columns if it is
+        clearly better than they are together. If false, the paper's rule applies: columns are
+        ranked by the number of bags that chose them, with ties in the order of the table, and are
+        taken until one column does not fit.
     """
 
     method: Any = PRESET
@@ -267,8 +266,8 @@ def check_settings(settings: Settings, model: Any) -> None:
     _require(right, "`heads`", f"some of {list(KINDS)}, each once", kinds)
     if estimator is not None and not hasattr(estimator, "predict_proba"):
         raise TypeError(
-            f"`estimator` must have `predict_proba`; {estimator!r} has not. "
-            "Wrap it in CalibratedClassifierCV."
+            f"`estimator` must have `predict_proba`; {estimator!r} does not. "
+            "Wrap the estimator in CalibratedClassifierCV."
         )
 
 

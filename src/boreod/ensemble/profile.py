@@ -35,8 +35,8 @@ MAX_RANGES = 1e6
 class KnownCases:
     """Some labelled outliers, with their names.
 
-    Values are relative to the ranges of the columns, see :func:`in_ranges`. One normal row in a
-    hundred is within the distance ``near`` of a case.
+    Values in ``rows`` are relative to the ranges of the columns, see :func:`in_ranges`. One normal
+    row in a hundred is within the distance ``near`` of a case.
     """
 
     names: list[str]
@@ -63,8 +63,8 @@ class TrainingProfile:
     means
         Means of the columns; the mean of a column of zeros and ones is a share of rows.
     quantiles
-        For every column, the quantiles at ``shares`` of the rows that have a value; empty if there
-        are very many columns.
+        For every column, the quantiles (at ``shares``) of the normal rows that have a value; empty
+        if there are very many columns.
     cases
         Known outliers; None if no row is labelled outlier.
     """
@@ -172,7 +172,7 @@ class TrainingProfile:
 
 @dataclass(frozen=True)
 class LearnedRows:
-    """Hashes of the training rows, so that a detector is not judged on rows of its training.
+    """Hashes of the training rows, so that a detector is not evaluated on rows it was trained on.
 
     ``hashes`` has one hash for every training row, after the preparation that new rows get.
 
@@ -189,7 +189,7 @@ class LearnedRows:
         """Return the place of an equal training row for each row, or -1 if there is none.
 
         ``start`` is the place of the first row in its table. If several training rows are equal to
-        a row, return the training row at the same place, or otherwise the first.
+        a row, return the one at the same place as the row or, if there is none, the first.
         """
         wanted = hash_rows(rows)
         known = self.hashes[self._order]

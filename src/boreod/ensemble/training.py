@@ -43,19 +43,19 @@ if TYPE_CHECKING:
 
 
 class NotStoredError(ValueError, AttributeError):
-    """A method of a loaded model needs training rows, which model files do not store."""
+    """A method was called that needs training rows, which model files do not store."""
 
     def __init__(self) -> None:
         super().__init__(
-            "This model was loaded from a file, which holds no bags and no columns that are not in "
-            "use: `within`, `budget_curve` and `measure_costs` need more. Fit again, and save the "
-            "model with narrowable=True (--narrowable), or ask before saving."
+            "This model was loaded from a file, which holds no bags and no unused columns. "
+            "`within`, `budget_curve` and `measure_costs` need both. Fit again and save with "
+            "narrowable=True (--narrowable), or call these methods before saving."
         )
 
 
 @dataclass(frozen=True)
 class Options:
-    """Parameters of the detector at the time of its fit, which learning again uses."""
+    """Parameters of the detector at the time of its fit; ``within`` and others use them again."""
 
     recipe: Recipe
     calibration: str | None
@@ -98,8 +98,8 @@ class Training:
     """Scaled training rows, their labels and bags, and the representation that computes columns.
 
     ``columns`` computes all columns, and ``table`` holds the scaled columns of all training rows.
-    ``seen`` does not hold the isolation of the rows yet. ``seeds`` are the seed of the bags, and
-    the seed of estimators and random choices.
+    ``seen`` does not hold the isolation of the rows, which :meth:`learn` adds. ``seeds`` are the
+    seed of the bags, and the seed of estimators and random choices.
     """
 
     input_scaler: Scaler | None
@@ -224,10 +224,9 @@ class Training:
     ) -> tuple[Fitted, OutOfBag]:
         """Fit heads to the bags on some of the columns, without a new neighbor search.
 
-        ``recipe`` names the heads. None means the recipe of the options. ``known`` holds heads of
-        these columns that are already fitted. ``n_folds`` is the number of folds for learning the
-        weights of heads, so that no row is scored with weights that were learned from it; 0 is
-        faster.
+        ``recipe`` names the heads. None means the recipe of the options. ``known`` holds heads that
+        are already fitted to these columns. The weights of heads are learned in ``n_folds`` folds,
+        so that no row is scored with weights that were learned from this row; 0 folds are faster.
         """
         recipe = recipe or self.options.recipe
         columns = self.columns

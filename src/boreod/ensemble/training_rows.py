@@ -26,13 +26,13 @@ class TrainingRows:
     Attributes
     ----------
     rows, later
-        The rows, and the same rows after the preparation that a prediction uses.
+        The rows to learn from, and the same rows as a prediction would prepare them.
     codes
         1 for outliers, 0 for inliers, -1 for unlabelled rows.
     classes
         The two labels, inlier first.
     shares
-        The shares of a larger table that the rows represent.
+        The shares of inliers and unlabelled rows of a larger table that were drawn.
     positions
         Positions of the rows in the user's table, from 0.
     preparation
@@ -42,7 +42,7 @@ class TrainingRows:
     source
         Name of the file, without its folder. None if the table is not a file.
     name_of
-        Function that returns the user's name of the row at a place. None if the table is an array.
+        Function that returns the user's name of the row at a place. None for an array.
     warn_of_copies
         Function that warns if too many rows are copies; its arguments are the number of copies and
         the number of rows. None if the table is an array.
@@ -72,16 +72,15 @@ def read_training_rows(
 ) -> TrainingRows:
     """Return all rows of a table, or a sample of them, with their labels and the preparation.
 
-    ``asked`` holds the options of ``fit`` for frames and files. ``seed`` is the seed for drawing
-    the sample.
+    ``asked`` holds the options of ``fit`` for frames and files. ``seed`` is the seed of the sample.
     """
     given = {name: value for name, value in asked.items() if value is not None}
     if is_table(X, numeric_frames_as_they_are and not given):
         return _read_table(model, X, y, asked, settings, seed)
     for name in given:
         raise TypeError(
-            f"`{name}` is of frames and files, whose columns have names; X is a "
-            f"{type(X).__name__}. Pass a frame, or labels as y."
+            f"`{name}` is an option for frames and files, whose columns have names; X is a "
+            f"{type(X).__name__}. Pass a frame, or pass labels as y."
         )
     untidy = read_untidy_array(X)
     if untidy is not None:
@@ -192,5 +191,5 @@ def refuse_options(model: Any, unsupported: dict[str, Any]) -> None:
         known = [n for n in signature(model.fit).parameters if n != "unsupported"]
         why = suggest(name, known, "parameters")
         if name == "sample_weight":
-            why = "Rows have no weights in a neighbor graph: leave it out."
+            why = "Rows have no weights in a neighbor graph. Leave `sample_weight` out."
         raise TypeError(f"{type(model).__name__}.fit does not take {name}. {why}")

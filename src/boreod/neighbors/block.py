@@ -30,8 +30,8 @@ class Block:
     ``points`` and ``reference`` are embedded by the metric. ``distances`` and ``indices`` list the
     neighbors of each row, nearest first, without the row itself. ``own`` holds the position of each
     row among the reference rows, or -1 if the row is no reference row. ``dimension`` is the number
-    of columns of the view. ``radii`` returns the k-distances of all reference rows for some ks, one
-    column per k. ``find_reverse`` returns the reverse neighbors of the rows.
+    of columns of the view. The function ``radii`` returns the k-distances of all reference rows for
+    some ks, one column per k. The function ``find_reverse`` returns reverse neighbors.
     """
 
     points: NDArray

@@ -2,7 +2,7 @@
 
 The float32 pass returns candidates and a distance up to which the candidates are complete. The
 float64 distances of the candidates must then show that the k nearest are within that distance. If
-they do not, because ties left no space for all candidates, a tree searches the row again.
+ties left no space for all candidates, this cannot be shown, and a tree searches the row again.
 """
 
 from contextlib import nullcontext
@@ -47,7 +47,7 @@ NO_LIMIT = nullcontext()
 
 
 class BruteForce:
-    """A brute-force search of embedded reference rows, which skips cells that are too far away."""
+    """A brute-force search among embedded reference rows; it skips cells that are too far away."""
 
     name = "brute"
 
@@ -171,8 +171,7 @@ def _truly_covering(
     """Keep the pairs whose exact distance is within the radius, and group them by row.
 
     ``offsets`` has one more element than the result needs. While pairs are sorted by row,
-    ``offsets[row + 1]`` is the next free place of a row. At the end, it is the start of the next
-    row.
+    ``offsets[row + 1]`` is the next free place of a row. At the end, the next row starts there.
     """
     m, n_kept = rows.shape[0], 0
     for row in range(m + 2):

@@ -1,18 +1,18 @@
 """The neighbor graph of a reference table.
 
-This module removes a row from its own list and cuts lists to k. All back ends order ties in the
-same way. Reverse neighbors are defined by distance: ``o`` is a reverse neighbor of ``p`` at k if
-``d(p, o)`` is at most the k-distance of ``o``. The definition is the same for training rows and new
-rows.
+A search returns lists of neighbors. This module removes each row from its own list and cuts the
+lists to k. All back ends order ties in the same way. Reverse neighbors are defined by distance:
+``o`` is a reverse neighbor of ``p`` at k if ``d(p, o)`` is at most the k-distance of ``o``. The
+definition is the same for training rows and new rows.
 
 Equal rows (*copies*) have the same neighborhood, so only the first copy is searched and scored.
 Further copies take almost no time.
 
 A search back end has three methods. ``nearest(rows, k)`` returns distances and indices of the k
 nearest reference rows, sorted by (distance, index). ``reach(radii)`` prepares the radii of all
-reference rows. ``nearest_and_reverse(rows, k, reach)`` also returns offsets, indices and distances
-of the reference rows that have a given row within their radius. The results of back ends are
-bit-identical, so the choice of a back end affects only the running time.
+reference rows for a search. ``nearest_and_reverse(rows, k, reach)`` also returns offsets, indices
+and distances of the reference rows that have a given row within their radius. The results of back
+ends are bit-identical, so the choice of a back end affects only the running time.
 """
 
 import time
@@ -311,8 +311,8 @@ def _search(
 def end_in_ties(distances: NDArray, k: int, reverse_k: int) -> bool:
     """Return whether lists that are cut to k rows may miss a reverse neighbor.
 
-    ``distances`` has one column more than k, unless the lists hold all other rows. Complete lists
-    miss nothing. The result is also False if no score needs reverse neighbors.
+    ``distances`` has one column more than k, unless the lists hold all other rows. Lists of all
+    other rows miss nothing. The result is also False if no score needs reverse neighbors.
     """
     if reverse_k == 0 or distances.shape[1] == k:
         return False
@@ -352,7 +352,7 @@ def leave_out(
 def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
     """Fill in the lists of copies; ``first`` holds, for every row, the index of its first copy.
 
-    The list of a copy is that of the first copy, with the first copy itself in place of the copy.
+    The list of a copy is the list of the first copy, with the first copy in place of the copy.
     """
     copies = np.flatnonzero(first != np.arange(len(first)))
     for part in blocks(len(copies), LARGE_TABLE):
@@ -379,7 +379,7 @@ def without_own(entries: Reverse, own: NDArray) -> Reverse:
 
 @compiled
 def turn_around(distances: NDArray, indices: NDArray, radii: NDArray) -> Reverse:
-    """Return, for every row, the rows that have it within their radius, from neighbor lists."""
+    """Return, from neighbor lists, the reverse neighbors: rows with a given row in their radius."""
     n, k = indices.shape
     offsets, free = unset(n + 1, np.int64), unset(n, np.int64)
     for row in range(n + 1):

@@ -191,7 +191,7 @@ def sort_pairs(distances: NDArray, indices: NDArray, size: int) -> None:
 
 @inner
 def replace_last(distances: NDArray, indices: NDArray, distance: float, index: int) -> None:
-    """Replace the root of a heap, which is its last pair in sorted order, by another pair."""
+    """Replace the root of a heap, the pair that sorts last, by another pair."""
     size = distances.shape[0]
     place = 0
     while 2 * place + 1 < size:

@@ -26,7 +26,7 @@ from boreod.neighbors.graph import (
 )
 from boreod.neighbors.known_rows import distinct_rows
 
-# Lists exceed the mean length that is needed by this number of standard deviations.
+# Lists are longer than the needed mean length, by this number of standard deviations.
 DEVIATIONS = 2.5
 
 
@@ -85,7 +85,7 @@ class PartSearch:
     def _complete(
         self, rows: NDArray, k: int, depth: int, lists: tuple[NDArray, NDArray]
     ) -> tuple[NDArray, NDArray]:
-        """Cut lists to k rows of the part; if a list has fewer, search a longer list."""
+        """Cut lists to k rows of the part; search longer lists for rows that have fewer than k."""
         distances, indices, short = cut(*lists, self.place, k)
         while len(short):
             depth = min(self._n_rows, 2 * depth)
@@ -132,9 +132,9 @@ def part_of(
 def cut(
     distances: NDArray, indices: NDArray, place: NDArray, k: int
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the first k entries of each list that are in the part, as places in the part.
+    """Cut each list to its first k entries that are in the part; return places in the part.
 
-    Also return the rows whose lists have fewer such entries.
+    Also return the rows whose lists have fewer than k such entries.
     """
     m = distances.shape[0]
     kept, kept_index = unset((m, k)), unset((m, k), np.int32)

@@ -11,8 +11,8 @@ the cells one after the other:
   candidates.
 - When a list is full, candidates that exceed the bound are dropped.
 
-If several rows of a block meet a cell, a matrix product gives their distances, unless its rounding
-error is too large. In all other cases, differences of values give the distances.
+If several rows of a block meet a cell, a matrix product gives their distances, unless the rounding
+error of the product is too large. Otherwise, differences of values give the distances.
 
 Python allocates the memory, because creating or slicing arrays in kernels takes long to compile.
 """
@@ -43,9 +43,9 @@ NEAR_ROWS = 1024
 TOGETHER = 4
 # The error of products may be at most this share of the k-th reduced distance.
 NEGLIGIBLE = 0.02
-# Products are not used if the square of a row's length is larger: float32 would overflow.
+# Products are not used for a row whose squared length is larger, because float32 would overflow.
 TOO_FAR = 1e30
-# MARK marks a cell that gives the first bound, and NO_RADIUS one without radii.
+# MARK marks a cell that gives the first bound. NO_RADIUS marks a cell whose radii are not needed.
 MARK = -1.0
 NO_RADIUS = -2.0
 # Number of results of comparisons, one byte each, that are read as one 64-bit number.
@@ -221,7 +221,7 @@ def _begin(
     cells: Cells, rows: NDArray, metric: int, n_near: int, bounds: NDArray, known: NDArray,
     counts: NDArray, near: NDArray,
 ) -> None:  # fmt: skip
-    """Fill in the distances to boxes, mark the nearest cells of every row, and empty the lists."""
+    """Fill in the distances to boxes, mark the nearest cells of every row, and clear all lists."""
     n_cells = bounds.shape[1]
     size = n_near if n_near < n_cells else n_cells
     for row in range(rows.shape[0]):
@@ -245,7 +245,7 @@ def _begin(
 
 @inner
 def _is_near(bound: float, limit: float, other: float, marked: bool) -> bool:
-    """Return whether a row meets a cell in this round: one of two limits must reach the cell.
+    """Return whether a row meets a cell in this round: one of two limits must reach its box.
 
     ``marked`` says whether the round is for marked cells, whose ``bound`` is MARK.
     """

@@ -1,9 +1,9 @@
 """A table rounded to float32, by cells (leaves of a k-d tree), and error bounds of its distances.
 
-Every cell has a center, which may be that of an earlier cell. A row of a cell is stored as its
-difference from the center, divided by the extent of the table, so its numbers are small. Let x be a
-row of a cell and q any row, both relative to the center. Let r be the largest |x| of the cell, D
-the distance of x and q, d the number of columns, and u = 2^-24. Rounding changes x by u |x| and q
+Every cell has a center, which may be the center of an earlier cell. A row of a cell is stored as
+its difference from the center, divided by the extent of the table, so its numbers are small. Let x
+be a row of a cell and q any row, both relative to the center. Let r be the largest |x| of the cell,
+D the distance of x and q, d the number of columns, and u = 2^-24. Rounding changes x by u |x| and q
 by u |q|. The float32 distance F is computed in one of two ways. For both ways, the reduced
 distances (the squares for ``euclidean``) satisfy
 
@@ -15,12 +15,12 @@ with g = (1 - c)^-4 and c = (d + 5) u. The two ways differ in E.
 Computing the length adds an error of less than (d + 4) u D. With e = 2 u r, the float32 length is
 at most (1 + c) D + e. As (a + e)^2 <= (1 + c) a^2 + (1 + 1 / c) e^2, we get E = (1 + 1 / c) e^2.
 
-*Products.* |q|^2 + |x|^2 - 2 q.x is an entry of a matrix product. The sizes of its d + 2 terms add
-up to at most S^2, with S = |q| + r. In any order of addition, the error of the sum is at most
-(d + 2) u S^2, and the error of the two squares in it is at most u S^2. Rounding the rows changes
-the length by u S, so its square by about u D^2 + u S^2 at most. So E = (d + 8) u S^2. If many rows
-meet a cell, products are ten times faster than differences. Products are used if E is small
-compared with the k-th distance.
+*Products.* |q|^2 + |x|^2 - 2 q.x is an entry of a matrix product. The absolute values of its d + 2
+terms add up to at most S^2, with S = |q| + r. In any order of addition, the error of the sum is at
+most (d + 2) u S^2, and the error of the two squares in it is at most u S^2. Rounding the rows
+changes the length by at most u S, and so the squared length by at most about u D^2 + u S^2. So E =
+(d + 8) u S^2. If many rows meet a cell, products are ten times faster than differences. Products
+are used if E is small compared with the k-th distance.
 """
 
 from functools import cache

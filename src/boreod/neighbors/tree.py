@@ -4,8 +4,8 @@ Every node stores the box around its rows. Distances to boxes add their terms in
 columns, as distances of rows do. Rounding is monotone, so the computed distance to a box never
 exceeds the computed distance to a row inside. A box that is too far away can therefore be skipped
 without losing a neighbor, even in ties. A box without extent holds copies of one row. Such a box is
-a leaf of any size. The search offers its copies in the order of their indices and stops at the
-first copy that does not fit, so copies do not slow down the search.
+a leaf of any size. The search visits its copies in the order of their indices and stops at the
+first copy that is not among the nearest rows, so copies do not slow down the search.
 
 Reverse neighbors are found in the same tree: if the box of a node is farther away than the largest
 radius of its rows, the node holds no reverse neighbor.

@@ -28,29 +28,29 @@ __all__ += ["use_engine"]
 
 
 def dask(client: Any = None, n_workers: int | None = None) -> AbstractContextManager[Engine]:
-    """Let a Dask cluster work for all estimators inside a ``with``; needs ``boreod[dask]``.
+    """Let a Dask cluster work for all estimators inside a ``with`` block; needs ``boreod[dask]``.
 
     Parameters
     ----------
     client
         A ``distributed.Client``, a cluster such as ``LocalCluster``, or the address of a scheduler.
-        None takes Dask's default client. If there is none, a cluster of processes starts on this
-        machine and is closed at the end.
+        None takes Dask's default client. If there is no default client, a new cluster of processes
+        starts on this machine and is closed at the end of the block.
     n_workers
-        Number of processes of such a cluster, which is then started in any case. None means one
-        process per core.
+        Number of processes of a new cluster, which then starts even if there is a default client.
+        If it is None, a new cluster has one process per core.
     """
     cluster: AbstractContextManager[Engine] = for_collections().connect(client, n_workers)
     return cluster
 
 
 def for_collections() -> Any:
-    """Return the module with ``count_rows``, ``gather_rows`` and ``map_rows`` of collections."""
+    """Return the module with functions for Dask collections, such as ``count_rows``."""
     return import_module("boreod.parallel.dask_engine")
 
 
 def is_collection(table: Any) -> bool:
-    """Return whether a table is a Dask frame, series or array; without Dask, none is."""
+    """Return whether a table is a Dask frame, series or array; False if Dask is not imported."""
     # Fast path for a single row.
     if type(table) is np.ndarray:
         return False

@@ -1,14 +1,15 @@
 """All code that uses Dask: the engine of a cluster, and tables that are Dask collections.
 
 The engine sends blocks of rows to the workers and gets results back. Items are sent in batches, so
-that small items do not cost a task each. Only some batches are submitted at a time, so that the
-scheduler never holds a whole table. Dask repeats the work of a lost worker. If all copies of a
-shared object are lost, Dask cannot repeat it; the engine then sends the object again and restarts
-the missing batches.
+that a small item does not need a task of its own. Only some batches are submitted at a time, so
+that the scheduler never holds a whole table. Dask repeats the work of a lost worker. If all copies
+of a shared object are lost, Dask cannot repeat the work. The engine then sends the object again and
+restarts the missing batches.
 
 The partitions of a collection stay where they are. Rows that training needs are picked on the
-workers and brought here. Functions of rows go to the partitions and give a Dask array. Whoever has
-a collection has already imported Dask, so only the engine may have to import it.
+workers and sent to this process. Functions of rows are sent to the partitions, and their results
+form a Dask array. A process that holds a collection has already imported Dask, so only the engine
+may have to import Dask.
 """
 
 import gc
@@ -40,9 +41,9 @@ from boreod.parallel.engines import (
     use_engine,
 )
 
-# With this many batches per thread, no worker waits long for the last batch.
+# With this many batches per thread, workers do not wait long for the last batch.
 BATCHES_PER_THREAD = 16
-# With at most this many items, a batch is a message of some megabytes.
+# With at most this many items, the message of a batch has only a few megabytes.
 MAX_BATCH_ITEMS = 64
 MAX_SUBMITTED_PER_THREAD = 4
 MAX_ROUNDS = 3
@@ -53,11 +54,11 @@ Sent = dict[int, Any]
 
 @contextmanager
 def connect(client: Any = None, n_workers: int | None = None) -> Iterator["DaskEngine"]:
-    """Let a Dask cluster work inside a ``with``, see :func:`boreod.parallel.dask`."""
+    """Let a Dask cluster work inside a ``with`` block, see :func:`boreod.parallel.dask`."""
     with ExitStack() as stack:
         connected = _connect(client, n_workers, stack)
         stack.enter_context(connected.as_current())
-        # Dask warns of large messages. Batches of many columns are large, and so are models.
+        # Dask warns of large messages, but batches of many columns and models are always large.
         no_warning = {"distributed.admin.large-graph-warning-threshold": "1 PB"}
         stack.enter_context(import_dask("dask").config.set(no_warning))
         sent: Sent = {}
@@ -70,8 +71,9 @@ def connect(client: Any = None, n_workers: int | None = None) -> Iterator["DaskE
 class DaskEngine(Engine):
     """An engine of tasks on the workers of a cluster; :func:`boreod.parallel.dask` makes it.
 
-    A shared object is remembered, with its future, until this process deletes it. Then the workers
-    drop it too. A worker never holds the neighbor graphs of two views at the same time.
+    A shared object and its future are remembered until this process deletes the object. Then the
+    workers drop the object too. A worker never holds the neighbor graphs of two views at the same
+    time.
     """
 
     def __init__(self, client: Any, sent: Sent, verbose: bool = False) -> None:
@@ -96,8 +98,8 @@ class DaskEngine(Engine):
             for _ in range(MAX_ROUNDS):
                 if self.client.status != "running":
                     raise ConnectionError(
-                        "The connection to the Dask scheduler was lost. See whether the cluster "
-                        "runs, and open a new `with boreod.parallel.dask(...)`."
+                        "The connection to the Dask scheduler was lost. Check that the cluster is "
+                        "running, and open a new `with boreod.parallel.dask(...)`."
                     )
                 things = [self._send(thing) for thing in shared]
                 with closing(self._run(function, waiting, things, label)) as finished:
@@ -110,8 +112,8 @@ class DaskEngine(Engine):
                 for thing in shared:
                     self._sent.pop(id(thing), None)
         raise RuntimeError(
-            f"The cluster lost its workers {MAX_ROUNDS} times during {label!r}. If they run out of "
-            "memory, give them more, or fit to fewer rows; see the logs of the workers."
+            f"The cluster lost its workers {MAX_ROUNDS} times during {label!r}. If workers run out "
+            "of memory, give them more memory, or fit to fewer rows; see the logs of the workers."
         )
 
     def _run(
@@ -121,7 +123,7 @@ class DaskEngine(Engine):
         things: list[Any],
         label: str,
     ) -> Generator[tuple[Item, Result], None, None]:
-        """Yield items with their results as they come; lost batches return to ``waiting``."""
+        """Yield items with results as results arrive; lost batches return to ``waiting``."""
         lost: list[Sequence[Item]] = []
         running: dict[Any, Sequence[Item]] = {}
         done = import_dask("distributed").as_completed(loop=self.client.loop)
@@ -147,10 +149,10 @@ class DaskEngine(Engine):
         waiting.extendleft(lost)
 
     def _collect(self, futures: list[Any]) -> Iterator[tuple[Any, list[Any] | None]]:
-        """Yield futures with results, or with None if lost; raise errors of the function."""
+        """Yield futures with results (None if lost); raise errors of the function."""
         distributed = import_dask("distributed")
-        # Gathering all at once is faster, but fails if one future failed. Then the result of every
-        # future is read by itself.
+        # Gathering all results at once is faster, but fails if one future failed. In that case, the
+        # result of every future is read separately.
         try:
             messages = self.client.gather(futures)
         except Exception:
@@ -172,7 +174,7 @@ class DaskEngine(Engine):
         return self._n_threads
 
     def _send(self, thing: Any) -> Any:
-        """Return the future of an object, which every worker gets once.
+        """Return the future of an object that is sent to every worker only once.
 
         Lists, tuples and numbers have no weak references, so they are sent with every use.
         """
@@ -185,10 +187,10 @@ class DaskEngine(Engine):
         return future
 
     def _scatter(self, thing: Any) -> Any:
-        """Give an object to one worker, from which the others get it when they need it.
+        """Give an object to one worker, from which other workers get the object when they need it.
 
-        Dask can also send it to all workers at once, but then waits forever for a worker that dies
-        meanwhile.
+        Dask can also send an object to all workers at once, but then waits forever for a worker
+        that dies during the transfer.
         """
         failure: Exception | None = None
         for _ in range(MAX_SCATTER_ATTEMPTS):
@@ -199,12 +201,12 @@ class DaskEngine(Engine):
                 failure = error
                 break
             except (OSError, LookupError, ValueError) as error:
-                # The worker died. After a second the scheduler has noticed.
+                # The worker died. After a second, the scheduler has noticed its death.
                 failure = error
                 time.sleep(1.0)
         raise ConnectionError(
-            f"The Dask cluster has no workers, or loses them: {failure}. Start workers and try "
-            "again."
+            f"The Dask cluster has no workers, or its workers die: {failure}. Start workers and "
+            "try again."
         )
 
 
@@ -218,7 +220,7 @@ def _run_batch(work: "Message", *shared: "Message") -> "Message":
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep work on a worker to one thread, because every thread of the cluster has a task."""
+    """Limit a task to one thread, because every thread of the cluster has a task."""
     with one_blas_thread(), use_engine(lambda *_: Threads(1)):
         yield
 
@@ -226,8 +228,8 @@ def one_thread() -> Iterator[None]:
 class Message:
     """Any object, whose arrays arrive aligned in memory.
 
-    Dask reads arrays where they lie in a message, which may be at any byte. Kernels would be
-    compiled again for such arrays and run slower on them.
+    Dask does not copy arrays out of a message, where they may begin at any byte. Kernels would be
+    compiled again for unaligned arrays, and would be slower.
 
     Examples
     --------
@@ -239,7 +241,7 @@ class Message:
         self.content = content
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Separate the arrays from the rest; protocol 5 copies nothing."""
+        """Separate the arrays from the rest of the object; protocol 5 copies nothing."""
         arrays: list[Any] = []
         # Cloudpickle also sends functions that were defined in a notebook.
         cloudpickle = import_dask("cloudpickle")
@@ -249,7 +251,7 @@ class Message:
 
 
 def _unpack(rest: bytes, arrays: list[Any], fixed: list[bool]) -> Message:
-    """Give every array memory of its own."""
+    """Return the message, after copying every array to memory of its own."""
     copies = [
         bytes(array) if readonly else bytearray(array)
         for array, readonly in zip(arrays, fixed, strict=True)
@@ -258,7 +260,7 @@ def _unpack(rest: bytes, arrays: list[Any], fixed: list[bool]) -> Message:
 
 
 def import_dask(module: str) -> Any:
-    """Return a module of Dask, or one that comes with it, or say how to install it."""
+    """Return Dask or a package that comes with it; the error says how to install Dask."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -268,10 +270,10 @@ def import_dask(module: str) -> Any:
 
 
 def _connect(client: Any, n_workers: int | None, stack: ExitStack) -> Any:
-    """Return a client, which the stack closes if it was made here."""
+    """Return a client. If the client was made here, ``stack`` closes it."""
     distributed = import_dask("distributed")
     if client is not None and n_workers is not None:
-        raise ValueError("`client` and `n_workers` exclude each other: the client has its workers.")
+        raise ValueError("`client` and `n_workers` exclude each other: a client has workers.")
     if client is None and n_workers is None:
         # A ValueError means that there is no default client.
         with suppress(ValueError):
@@ -290,8 +292,8 @@ def _connect(client: Any, n_workers: int | None, stack: ExitStack) -> Any:
     if isinstance(client, distributed.Client):
         if client.status != "running" or client.asynchronous:
             raise ValueError(
-                f"`client` must be connected and not asynchronous; got {client!r}. Make a new one: "
-                "distributed.Client(address)."
+                f"`client` must be connected and not asynchronous; got {client!r}. Make a new "
+                "client: distributed.Client(address)."
             )
         return client
     if not isinstance(client, str) and not hasattr(client, "scheduler_address"):
@@ -319,9 +321,10 @@ def count_rows(table: Any) -> list[int]:
 def gather_rows(
     table: Any, positions: ArrayLike | None = None, sizes: list[int] | None = None
 ) -> Any:
-    """Return rows as a local frame or array: all, or those at ascending positions.
+    """Return all rows, or the rows at ascending ``positions``, as a local frame or array.
 
-    Only these rows leave their partitions. Sizes of partitions are counted unless given.
+    Only these rows leave their partitions. ``sizes`` are the numbers of rows of the partitions. If
+    ``sizes`` is None, the rows are counted.
     """
     if positions is None:
         return table.compute()
@@ -349,10 +352,10 @@ def gather_rows(
 def map_rows(
     function: Callable[[Any, Any], NDArray], table: Any, model: Any, width: int | None, dtype: Any
 ) -> Any:
-    """Return lazily, as a Dask array, the results of a function for all rows.
+    """Return the results of a function for all rows as a lazy Dask array.
 
     The function gets the model, which is sent once to every worker, and a partition. It returns one
-    result per row of the partition: ``width`` numbers, or a single one if ``width`` is None.
+    result per row of the partition: ``width`` numbers, or a single number if ``width`` is None.
     """
     delayed = import_dask("dask").delayed
     da = import_dask("dask.array")
@@ -378,7 +381,7 @@ def _apply(
     if len(part) == 0:
         return np.empty((0, *columns), dtype)
     if isinstance(part, np.ndarray):
-        # Dask reads arrays where they lie in a message, which may not be aligned.
+        # Dask does not copy arrays out of a message, where they may not be aligned.
         part = np.require(part, requirements="A")
     with one_thread():
         return np.asarray(function(sent.content, part), dtype=dtype)

@@ -1,7 +1,7 @@
 """Engines: their interface, threads of this process, and the engine in effect.
 
 Kernels release the interpreter lock, so threads share the tables and nothing is copied. Blocks do
-not depend on each other: the number of threads changes the time, but no bit of the result.
+not depend on each other, so the number of threads changes the time, but no bit of the result.
 """
 
 import itertools
@@ -22,10 +22,10 @@ Result = TypeVar("Result")
 
 
 class Engine(ABC):
-    """Runs functions over items. It is made with ``n_jobs`` and ``verbose``, as ``Threads`` is.
+    """Runs functions over items; made from ``n_jobs`` and ``verbose``, as ``Threads`` is.
 
-    Functions and shared objects must survive pickling, so that an engine may send them elsewhere.
-    Shared objects must not change as long as they live.
+    Functions and shared objects must survive pickling, because an engine may send them to other
+    processes. Shared objects must never change.
     """
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Engine(ABC):
         label: str,
         shared: Sequence[Any] = (),
     ) -> list[Result]:
-        """Return ``function(*shared, item)`` of all items, in their order."""
+        """Return ``function(*shared, item)`` for all items, in the order of the items."""
         results: dict[int, Result] = {}
 
         def keep(numbered: tuple[int, Item], result: Result) -> None:
@@ -68,8 +68,8 @@ def _call_numbered(function: Callable[..., Result], *arguments: Any) -> Result:
 class Threads(Engine):
     """Threads of this process, with a progress bar on request.
 
-    ``n_jobs=None`` means 1 thread; negative numbers count from the number of cores (-1 all of them,
-    -2 all but one).
+    ``n_jobs=None`` means 1 thread, -1 means as many threads as there are cores, -2 means one
+    thread fewer, and so on.
 
     Examples
     --------
@@ -91,8 +91,8 @@ class Threads(Engine):
     ) -> None:
         """Call ``callback(item, function(*shared, item))`` for all items, in any order.
 
-        Every thread, including the calling one, takes the next item until none is left. After a
-        failure or an interrupt no thread takes another item.
+        Every thread, including the calling thread, takes the next item until no item is left. After
+        a failure or an interrupt, no thread takes another item.
         """
         places = itertools.count()
         failures: dict[int, BaseException] = {}
@@ -130,17 +130,17 @@ _IN_EFFECT: ContextVar[MakeEngine] = ContextVar("boreod_engine", default=Threads
 
 
 def current_engine(n_jobs: int | None, verbose: bool) -> Engine:
-    """Return the engine of the enclosing ``with``, or threads of this process."""
-    # A wrong ``n_jobs`` is an error, also for engines that do not read it.
+    """Return the engine of the enclosing ``with`` block, or threads of this process."""
+    # A wrong ``n_jobs`` is an error, even if the engine does not read ``n_jobs``.
     count_threads(n_jobs)
     return _IN_EFFECT.get()(n_jobs, verbose)
 
 
 @contextmanager
 def use_engine(make: MakeEngine) -> Iterator[None]:
-    """Use another engine for all estimators inside a ``with``.
+    """Use another engine for all estimators inside a ``with`` block.
 
-    ``make`` gets ``n_jobs`` and ``verbose`` of the estimator; it may be the class of an engine.
+    ``make`` returns an engine, given ``n_jobs`` and ``verbose``; it may be the class of an engine.
     """
     before = _IN_EFFECT.set(make)
     try:
@@ -153,7 +153,7 @@ def count_threads(n_jobs: int | None) -> int:
     """Return the number of threads that ``n_jobs`` stands for."""
     if n_jobs is None:
         return 1
-    # Fast path for a single row: the check of the type comes before the slower ``isinstance``.
+    # Fast path for a single row: the fast check of the type comes before the slower ``isinstance``.
     is_integer = type(n_jobs) is int or isinstance(n_jobs, Integral)
     if not is_integer or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ValueError(
@@ -171,7 +171,7 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 class computed_once:  # noqa: N801  (it is used like a property)
-    """A cached property that one thread computes while other threads that read it wait."""
+    """A cached property that one thread computes, while other threads that need it wait."""
 
     _lock = threading.RLock()
 
@@ -193,7 +193,7 @@ class computed_once:  # noqa: N801  (it is used like a property)
 
 @contextmanager
 def plain_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt where Ctrl-C at the start of a kernel became a SystemError."""
+    """Raise KeyboardInterrupt for a SystemError that Ctrl-C at the start of a kernel has caused."""
     try:
         yield
     except SystemError as error:
@@ -206,11 +206,12 @@ def plain_interrupts() -> Iterator[None]:
 
 
 class _OneBlasThread:
-    """Keeps linear algebra to one thread.
+    """Limits linear algebra to one thread.
 
-    Threads of BLAS would compete with ours and change the last bits of results. The limit holds for
-    the whole process: the first thread to enter sets it and the last one to leave lifts it. OpenMP
-    is left alone, because its limit belongs to the calling thread.
+    Threads of BLAS would compete with the threads of an engine, and would change the last bits of
+    results. The limit holds for the whole process: the first thread to enter sets the limit, and
+    the last thread to leave lifts it. OpenMP keeps its number of threads, because a limit of OpenMP
+    belongs to the calling thread.
     """
 
     def __init__(self) -> None:
@@ -235,21 +236,21 @@ class _OneBlasThread:
 
     def _lift(self) -> None:
         for library, number in self._before:
-            # If the number is not 1, other code has set it meanwhile.
+            # If the number is not 1, other code has changed it in the meantime.
             if library.num_threads == 1:
                 _set_threads(library, number)
         self._before = []
 
     def begin_anew(self) -> None:
-        """Lift the limit, whoever is inside."""
+        """Lift the limit, even if threads are inside."""
         self._lift()
         self._lock = threading.Lock()
         self._inside = 0
 
 
 def _set_threads(library: Any, number: int) -> None:
-    """Set a library's number of threads, also if another thread has set it before."""
-    # Only threadpoolctl 3.8 and later has controlling threads.
+    """Set a library's number of threads, even if another thread has set the number before."""
+    # Only threadpoolctl from version 3.8 on has controlling threads.
     free = getattr(library, "clear_controlling_thread", None)
     if free is not None:
         free(force=True)
@@ -260,7 +261,7 @@ def _set_threads(library: Any, number: int) -> None:
 
 @cache
 def _find_blas() -> list[Any]:
-    """Return the controllers of all BLAS libraries; the search takes a while."""
+    """Return the controllers of all BLAS libraries; the search for libraries takes a while."""
     import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded)
     from threadpoolctl import ThreadpoolController
 
@@ -282,14 +283,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def one_blas_thread() -> _OneBlasThread:
-    """Return a context that keeps linear algebra to one thread."""
+    """Return a context that limits linear algebra to one thread."""
     return _LIMIT
 
 
 class Progress:
     """A bar with the remaining time on standard error, for work of more than two seconds.
 
-    It needs a terminal. The total number of steps may be None.
+    The bar needs a terminal. ``total`` is the number of steps, or None if it is unknown.
     """
 
     def __init__(self, label: str, total: int | None, wanted: bool) -> None:

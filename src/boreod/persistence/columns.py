@@ -1,4 +1,4 @@
-"""Columns of a model file: how views, forests and scalers are stored and built again."""
+"""Columns in a model file: how views and forests are stored and built again."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
-# Allowed values of score descriptions (see boreod.scores.base); unlisted ones may be infinite.
+# Allowed values of score descriptions (see boreod.scores.base). Other descriptions may be infinite.
 RANGES = {
     "bandwidth": (0.0, MOST),
     # The log-density of copies is finite, although the bandwidth of copies is 0.
@@ -38,7 +38,7 @@ class StoredScore:
 
 @dataclass(frozen=True)
 class StoredView:
-    """A view in use; ``rows`` is its number of rows, or None if it has all reference rows."""
+    """A view in use; ``rows`` is the number of its reference rows, or None for all of them."""
 
     name: str
     columns: list[int]
@@ -57,7 +57,7 @@ class StoredView:
 
     @property
     def ks_of_radii(self) -> Ks:
-        """The ks whose k-distances are looked up."""
+        """The ks for which scores look up k-distances of reference rows."""
         looking_up = [
             planned
             for planned in self.planned
@@ -77,7 +77,7 @@ class StoredForest:
 
 @dataclass(frozen=True)
 class StoredRepresentation:
-    """The representation that computes the columns; with raw columns only if ``raw`` is True."""
+    """The representation that computes the columns; it passes raw columns on if ``raw`` is True."""
 
     raw: bool
     reference_rows: int
@@ -98,7 +98,7 @@ class StoredLessons:
 
 
 def describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arrays]:
-    """Return the representation and its arrays; the file does not need all of these arrays."""
+    """Return the representation and its arrays; the file stores only some of these arrays."""
     detectors: list[Any] = columns.detectors
     foreign = [d.label for d in detectors if not isinstance(d, IsolationTrees)]
     if foreign:
@@ -142,8 +142,8 @@ def _describe_view(view: ScoredView, n_rows: int | None) -> StoredView:
     for s in view.scores:
         if not is_registered(s.definition):
             raise ModelFileError(
-                f"The score {s.label!r} is {shorten(s.definition)}, which is none of boreod's own, "
-                "and a model file holds no code. Use a score of the registry and fit again."
+                f"The score {s.label!r} is {shorten(s.definition)}, which is not a score of "
+                "boreod, and a model file holds no code. Use a score of boreod and fit again."
             )
     return StoredView(
         name=view.space.name,
@@ -173,7 +173,7 @@ def view_tensors(view: StoredView, owner: str, n_reference: int) -> Tensors:
         # A summary with a single number is a spread. It divides scores, so it must be positive.
         least = np.nextafter(0.0, 1.0) if len(summary) == 1 else -MOST
         of_score = {"summary": Tensor("F64", list(summary.shape), least)}
-        # The file omits descriptions of scores that do not compare a row with its neighbors.
+        # The file omits the descriptions if the score does not compare a row with its neighbors.
         n_described = n_rows if score.compares() else 0
         for name in score.descriptions:
             limits = RANGES.get(name, (-np.inf, np.inf))

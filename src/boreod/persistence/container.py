@@ -1,6 +1,6 @@
 """The container of model files: arrays in a safetensors file.
 
-One array holds the manifest, which is JSON. Another array holds the SHA-256 of the rest.
+One array holds the manifest, which is JSON. Another array holds the SHA-256 of all other arrays.
 """
 
 import errno
@@ -23,7 +23,7 @@ from safetensors.numpy import save
 from boreod.files import parse_json, typed_json, whole_file
 from boreod.text import shorten
 
-# Manifest and array list have at most this many bytes.
+# The manifest and the list of arrays have at most this many bytes each.
 JSON_LIMIT = 2**24
 TYPES: dict[str, np.dtype] = {
     "F64": np.dtype("<f8"),
@@ -85,7 +85,7 @@ class ModelFile:
                 "version"
             )
         if length > min(size - 8, JSON_LIMIT):
-            raise ModelFileError("it is no file that `boreod.save` wrote, or was cut off")
+            raise ModelFileError("it was not written by `boreod.save`, or it was cut off")
         listed = parse_json(file.read(length), "its list of arrays")
         entries = typed_json(dict[str, _Entry], listed, "its list of arrays")
         if not {"manifest", "sha256"} <= set(entries):
@@ -108,7 +108,7 @@ class ModelFile:
         )
         if wanted != self._arrays_size:
             raise ModelFileError(
-                f"its manifest asks for {wanted} bytes of arrays, and there are {self._arrays_size}"
+                f"its manifest asks for {wanted} bytes of arrays, but there are {self._arrays_size}"
             )
         self._file.seek(0)
         try:
@@ -116,7 +116,7 @@ class ModelFile:
         except SafetensorError as error:
             raise ModelFileError(f"its arrays cannot be read ({error})") from None
         if _hash({name: item["data"] for name, item in found.items()}) != found["sha256"]["data"]:
-            raise ModelFileError("its content does not have the SHA-256 that it names")
+            raise ModelFileError("its content does not have the SHA-256 that the file names")
         known = {"manifest": ("U8", [len(self.manifest)]), "sha256": ("U8", [32])}
         known |= {name: (t.kind, t.shape) for name, t in expected.items() if 0 not in t.shape}
         if {name: (item["dtype"], item["shape"]) for name, item in found.items()} != known:
@@ -135,17 +135,17 @@ def open_model_file(path: Path) -> Iterator[ModelFile]:
     with _naming(path, "read"):
         # Opening a pipe would wait for a writer.
         if stat.S_ISFIFO(path.stat().st_mode):
-            raise ModelFileError("it is a pipe, and a model file must be a regular file")
+            raise ModelFileError("it is a pipe, but a model file must be a regular file")
         with path.open("rb") as file:
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode):
-                raise ModelFileError("it is a device, and a model file must be a regular file")
+                raise ModelFileError("it is a device, but a model file must be a regular file")
             yield ModelFile(file, facts.st_size)
 
 
 @contextmanager
 def _naming(path: Path, done: str) -> Iterator[None]:
-    """Raise errors that name the model file in place of a temporary file."""
+    """Replace errors of the system by errors that name the model file, not a temporary file."""
     try:
         yield
     except OSError as error:
@@ -162,8 +162,8 @@ def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
     longest = max(len(manifest), int.from_bytes(content[:8], "little"))
     if longest > JSON_LIMIT:
         raise ModelFileError(
-            f"The manifest of a model file may have {JSON_LIMIT} bytes, and this one has "
-            f"{longest}: save a model of fewer columns (`within`), or shorten `extra`."
+            f"The manifest of a model file may have {JSON_LIMIT} bytes, but this manifest has "
+            f"{longest}. Save a model of fewer columns (`within`), or shorten `extra`."
         )
     # A model file holds ids and values of known outliers, so a new file is private.
     with (
@@ -177,7 +177,7 @@ def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
 
 
 def _hash(parts: dict[str, Any]) -> bytes:
-    """Return the SHA-256 of all arrays but the hash itself, in the order of their names."""
+    """Return the SHA-256 of all arrays in the order of their names, without the hash itself."""
     digest = hashlib.sha256()
     for name in sorted(parts.keys() - {"sha256"}):
         digest.update(parts[name])
@@ -185,7 +185,7 @@ def _hash(parts: dict[str, Any]) -> bytes:
 
 
 def named(owner: str, parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the arrays or tensors of an owner by their names in the file."""
+    """Return the arrays or tensors of an owner, with the names that they have in the file."""
     return {f"{owner}.{name}": part for name, part in parts.items()}
 
 

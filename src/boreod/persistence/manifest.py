@@ -80,8 +80,8 @@ class StoredClasses:
 class StoredSelection:
     """The columns that were chosen within a budget.
 
-    ``batch_size`` is None if batches are large. ``costs`` are the prices at the time of the choice,
-    or None if they equal the model's present prices for ``batch_size``.
+    ``batch_size`` is None for large batches. ``costs`` are the prices at the time of the choice, or
+    None if these prices equal the model's present prices for ``batch_size``.
     """
 
     columns: list[str]
@@ -102,7 +102,8 @@ class StoredSelection:
 class StoredTable:
     """The training table: its profile, and its preparation or, for plain numbers, its medians.
 
-    ``curve`` is the out-of-bag quality over budgets.
+    ``middle`` holds the medians, ``source`` is the name of the file, and ``curve`` is the
+    out-of-bag quality over budgets.
     """
 
     is_named: bool
@@ -115,15 +116,16 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything but the arrays.
+    """Everything in a model file but the arrays.
 
     ``named`` is true if the table had column names. ``quantiles`` is the number of quantiles that
-    rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
-    training rows, and ``shares`` says which part of a table was drawn as training rows. ``assumed``
-    is true if unlabelled rows count as inliers, and ``left_out`` is the number of inliers in no
-    bag. ``knots`` is the number of points of the map from consensus scores to log-odds, 0 with
-    labels. ``alone`` is the time of a single row in seconds. It is None if the time follows from
-    ``costs`` or is unknown. ``lessons`` is None if the loaded model cannot learn again.
+    rank scaling keeps for each column. ``costs`` is None if no prices are known. ``rows`` is the
+    number of training rows, and ``shares`` says which part of a table was drawn as training rows.
+    ``assumed`` is true if unlabelled rows count as inliers, and ``left_out`` is the number of
+    inliers in no bag. ``knots`` is the number of points of the map from consensus scores to
+    log-odds, and 0 for a model that was fitted with labels. ``alone`` is the time of a call with a
+    single row, in seconds. It is None if the time follows from ``costs`` or is unknown. ``lessons``
+    is None if the file does not hold what learning again needs.
     """
 
     format: int
@@ -191,7 +193,7 @@ def read_manifest(text: bytes) -> Manifest:
         raise ModelFileError(
             f"it has format {shorten(number)} and was written by boreod {shorten(writer)}, while "
             f"this boreod {__version__} reads format {FORMAT}, so fit again with this version, or "
-            "install that one"
+            "install the version that wrote the file"
         )
     manifest = typed_json(Manifest, content, "manifest")
     _check_manifest(manifest)
@@ -249,7 +251,7 @@ def _check_manifest(manifest: Manifest) -> None:
 
 
 def _require(owner: str, **conditions: bool) -> None:
-    """Raise for the first condition that does not hold, with the place in the manifest."""
+    """Raise for the first condition that does not hold; the error names the place."""
     for name, holds in conditions.items():
         if not holds:
             raise ModelFileError(f"manifest.{owner}{name} does not fit the rest")
@@ -309,7 +311,7 @@ def _check_table(manifest: Manifest) -> None:
 
 
 def _check_prices(manifest: Manifest) -> None:
-    """Raise if prices belong to impossible columns, or if they do not allow the selection."""
+    """Raise if prices belong to impossible columns, or if the selection contradicts the prices."""
     _require(
         "",
         costs=_fits_costs(manifest, manifest.costs),
@@ -358,7 +360,7 @@ def _may_be_score(name: str, rows: int) -> bool:
 
 
 def _possible_forests(manifest: Manifest) -> set[str]:
-    """Return the names of isolation forests that the representation may have had in the fit."""
+    """Return the names of isolation forests that may have been columns of the fit."""
     given = manifest.parameters.get("representation")
     content = given.get("representation") if isinstance(given, dict) else None
     if not isinstance(content, dict):
@@ -405,7 +407,7 @@ def expected_tensors(manifest: Manifest) -> Tensors:
 
 
 def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
-    """Raise for numbers that no model has, and for numbers whose products could overflow.
+    """Raise for numbers that no model can have, and for numbers whose products could overflow.
 
     The structure of trees is checked when the trees are built.
     """

@@ -1,4 +1,4 @@
-"""Heads and trees of a model file: entries in the manifest, arrays, and checks of both.
+"""Heads and trees in a model file: entries in the manifest, arrays, and checks of both.
 
 Trees are stored in preorder. The file holds the column that each node tests (-1 for a leaf), the
 threshold of each inner node, and for each leaf the index of its value in a list of distinct values.
@@ -22,10 +22,10 @@ from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, T
 from boreod.scores.trees import MAX_NODES, Trees
 from boreod.validation import LARGEST
 
-# Without labels, a model divides or multiplies scores by numbers of at least this size.
+# A model without labels divides or multiplies scores by numbers that are at least this large.
 SMALLEST_FACTOR = 1e-100
-# A mean probability must not round to 0 or 1. So the values of leaves keep a distance from 0 and 1.
-# The distance is this number times (number of bags + trees per bag).
+# A mean probability must not round to 0 or 1. So the distance of leaf values from 0 and 1 must be
+# at least this number times (number of bags + number of trees per bag).
 ROUNDING = 1e-15
 
 
@@ -82,7 +82,7 @@ def pack_trees(trees: Trees) -> tuple[StoredTrees, Arrays]:
 
 
 def tree_tensors(stored: StoredTrees, n_columns: int, least: float, most: float) -> Tensors:
-    """Return the tensors of trees that read ``n_columns`` columns; leaves are in this range."""
+    """Return the tensors of trees on this many columns; leaves are from ``least`` to ``most``."""
     n_leaves = stored.nodes - stored.inner
     return {
         "starts": Tensor("I32", [stored.number + 1]),
@@ -96,7 +96,7 @@ def tree_tensors(stored: StoredTrees, n_columns: int, least: float, most: float)
 
 
 def fits_trees(stored: StoredTrees) -> bool:
-    """Return whether trees can have these numbers of nodes and of distinct values in leaves."""
+    """Return whether trees can have these numbers of nodes and of distinct leaf values."""
     conditions = (
         1 <= stored.number <= stored.nodes,
         (stored.nodes - stored.number) % 2 == 0,
@@ -108,8 +108,8 @@ def fits_trees(stored: StoredTrees) -> bool:
 def unpack_trees(arrays: Arrays, owner: str) -> Trees:
     """Return trees; refuse arrays with which kernels might loop forever or read out of bounds.
 
-    The caller has checked the range of every number. In errors, ``owner`` is part of the name of a
-    wrong array.
+    The caller has checked the range of every number. Errors name a wrong array, whose name begins
+    with ``owner``.
     """
     starts = arrays["starts"]
     feature = arrays["feature"].astype(np.int32)
@@ -130,7 +130,7 @@ def unpack_trees(arrays: Arrays, owner: str) -> Trees:
 def _are_whole(starts: NDArray, inside: NDArray) -> bool:
     """Return whether the nodes of every tree form one tree, without missing or extra nodes."""
     # An inner node opens one more subtree, and a leaf closes one. So ``waiting``, the running sum,
-    # falls by 1 over every whole tree, and stays above that value until its last leaf.
+    # falls by 1 over every whole tree, and reaches that value only at the last leaf of the tree.
     waiting = np.cumsum(np.where(inside, 1, -1))
     trees = np.arange(len(starts) - 1)
     last = starts[1:] - 1
@@ -153,7 +153,7 @@ def describe_member(member: Member) -> tuple[StoredMember, Arrays]:
     elif isinstance(head, ClassifierHead):
         raise ModelFileError(
             f"`estimator` is a {type(head.models[0]).__name__}, which a model file cannot store "
-            "without pickle. Fit with `estimator=None`, boreod's own `heads`, in its place."
+            "without pickle. Fit with `estimator=None`, which uses boreod's own `heads`."
         )
     features = None if member.features is None else member.features.tolist()
     penalty = arrays.get("penalty")
@@ -181,8 +181,8 @@ def member_tensors(stored: StoredMember, n_features: int) -> Tensors:
     if stored.kind.startswith("boosted"):
         # The sum of leaves is the log-odds.
         return tree_tensors(stored.trees, n_read, -LARGEST, LARGEST)
-    # The mean of leaves is a probability. The minimum is for hostile manifests, which may claim any
-    # number of trees.
+    # The mean of leaves is a probability. The `min` is needed for hostile manifests, which may
+    # claim any number of trees.
     least = ROUNDING * min(bags + stored.trees.number // bags, MAX_NODES)
     return tree_tensors(stored.trees, n_read, least, 1.0 - least)
 

@@ -1,7 +1,7 @@
 """Save a fitted detector to a model file, and load a detector that predicts and explains.
 
 A file holds the columns in use, the heads, out-of-bag probabilities, prices, and a description of
-the training table. It does not hold data that only learning needs.
+the training table. The file does not hold data that only learning needs.
 """
 
 import json
@@ -69,7 +69,7 @@ from boreod.validation import check_fitted
 if TYPE_CHECKING:
     from boreod.detector import Detector
 
-# If there are more prices than this, the file holds only prices of columns in use, to stay small.
+# If there are more prices than this, a file stays small by holding only prices of columns in use.
 MOST_PRICES = 5000
 # What learning again needs is stored if it takes at most this share of the file.
 MOST_LESSONS = 0.2
@@ -88,8 +88,8 @@ def save(
     """Write a fitted detector to a file, see :meth:`boreod.Detector.save`."""
     if isinstance(model, Predictor) and not hasattr(model, "fit"):
         raise TypeError(
-            "A predictor cannot be saved, as it is not all of a model. Copy its file, or take "
-            "boreod.load in the place of load_predictor."
+            "A predictor cannot be saved, because it does not hold the whole model. Copy its file, "
+            "or use boreod.load instead of load_predictor."
         )
     if not isinstance(model, Predictor):
         raise TypeError(f"`model` must be a BORE or a Detector; got {shorten(model)}.")
@@ -106,8 +106,8 @@ def save(
         facts = StoredLessons(lessons.seeds, lessons.neighbors, len(lessons.others))
         manifest = replace(manifest, lessons=facts)
     try:
-        # Reading the manifest replaces NumPy scalars, so that saving a loaded model gives the same
-        # bytes.
+        # Writing and reading the manifest replaces NumPy scalars by Python numbers. So saving a
+        # loaded model gives the same bytes.
         manifest = read_manifest(write_manifest(manifest))
         tensors = expected_tensors(manifest)
         arrays = {name: _as_stored(found, name, tensor) for name, tensor in tensors.items()}
@@ -128,7 +128,7 @@ def _as_stored(found: Arrays, name: str, tensor: Tensor) -> NDArray:
 
 
 def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
-    """Return the manifest of a detector, and a dict of its arrays and other attributes.
+    """Return the manifest of a detector, and a dict of arrays and other attributes by name.
 
     Numbers in the manifest may be NumPy scalars.
     """
@@ -177,7 +177,7 @@ def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
 
 
 def _other_arrays(model: Predictor) -> Arrays:
-    """Return a dict of the other arrays of a detector and of other attributes."""
+    """Return a dict of a detector's arrays that belong to no column and no member."""
     fitted = model.fitted_
     arrays = named("scaler", vars(fitted.scaler)) | named("ranks", vars(fitted.correction))
     arrays |= named("seen", vars(fitted.seen) | vars(model.record_.learned_rows))
@@ -188,7 +188,7 @@ def _other_arrays(model: Predictor) -> Arrays:
 
 
 def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
-    """Return the user's extra data; if it is None, return the extra data of a loaded model."""
+    """Return ``extra`` after a check; if it is None, return the extra data of a loaded model."""
     if extra is None:
         return {} if model.stored_ is None else model.stored_.extra
     try:
@@ -197,8 +197,8 @@ def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
         same = None
     if not isinstance(extra, dict) or same != extra:
         raise ModelFileError(
-            "`extra` must be a dict that JSON can hold (text keys; texts, finite numbers, lists, "
-            f"dicts, True, False, None); got {shorten(extra)}."
+            "`extra` must be a dict that JSON can hold (keys are texts; values are texts, finite "
+            f"numbers, lists, dicts, True, False or None); got {shorten(extra)}."
         )
     return same
 
@@ -241,7 +241,7 @@ def package_versions() -> dict[str, str]:
 
 
 def _describe_table(model: Predictor) -> StoredTable:
-    """Return the stored facts about a training table."""
+    """Return the facts about a training table that a file stores."""
     preparation = model.preparation_
     is_plain = isinstance(preparation, ArrayRows)
     profile = model.record_.profile
@@ -257,7 +257,7 @@ def _describe_table(model: Predictor) -> StoredTable:
 
 
 def store_curve(curve: BudgetCurve) -> dict[str, Any]:
-    """Return a budget curve as its unit and lists of numbers; without trees, some are None."""
+    """Return a budget curve as its unit and lists; lists about trees may be None."""
     parts = {name: part for name, part in vars(curve).items() if name != "unit"}
     lists = {name: part if part is None else part.tolist() for name, part in parts.items()}
     return {"unit": curve.unit, **lists}
@@ -293,9 +293,9 @@ def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
     """Read a detector from a model file, which need not be trusted.
 
     The detector predicts and explains as it did before it was saved, and chooses thresholds.
-    Methods that need the bags (``within``, ``budget_curve``) raise an error. ``stored_`` holds the
-    metadata of the file. A BORE comes back as a Detector with the same parameters. ``n_jobs`` is
-    the number of threads. If it is None, the number of threads of the fit is used.
+    Methods that need the bags (such as ``within`` and ``budget_curve``) raise an error. ``stored_``
+    holds the metadata of the file. A BORE comes back as a Detector with the same parameters.
+    ``n_jobs`` is the number of threads. If it is None, the number of threads of the fit is used.
     """
     from boreod.detector import Detector
 
@@ -423,10 +423,10 @@ def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:
         return ArrayRows(names, np.array(stored.middle), stored.is_named)
     preparation = upper_floor("tables.rows").TableRows.from_dict(stored.preparation)
     if preparation.names_ != names:
-        raise ModelFileError("its preparation makes other columns than its detector takes")
+        raise ModelFileError("its preparation does not make the columns that its detector takes")
     # The columns of an array are called x0, x1 and so on; some of them may have been left out.
     are_numbered = all(n[:1] == "x" and n[1:].isdecimal() for n in preparation.inputs_)
     if not (stored.is_named or are_numbered):
-        raise ModelFileError("it does not tell whether its columns had names")
+        raise ModelFileError("it does not say whether its columns had names")
     preparation.is_named = stored.is_named
     return preparation

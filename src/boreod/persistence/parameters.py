@@ -1,7 +1,7 @@
 """Convert the parameters of a detector to JSON for a manifest, and back.
 
-Parameters are numbers, texts, lists, and a few objects of this package. A JSON object with one key
-stands for a value of a type that JSON lacks: ``{"tuple": [1, 2]}``.
+Parameters are numbers, texts, lists, and a few objects of this package. If JSON lacks the type of a
+value, a JSON object with one key stands for the value: ``{"tuple": [1, 2]}``.
 """
 
 from collections.abc import Container, Mapping
@@ -66,9 +66,9 @@ def _encode_object(name: str, value: Any) -> Any:
     if isinstance(value, OutlierRepresentation):
         return {"representation": encode_all(value.get_params(deep=False))}
     if isinstance(value, np.random.RandomState):
-        remedy = "Give the model a number first: model.set_params(random_state=0)"
+        remedy = "Set a number as seed first: model.set_params(random_state=0)"
     else:
-        remedy = f"Use scores of boreod in its place ({', '.join(SCORES)}) and fit again"
+        remedy = f"Use scores of boreod instead ({', '.join(SCORES)}) and fit again"
     raise ModelFileError(
         f"`{name}` holds {shorten(value)}, which a model file cannot store without pickle. "
         f"{remedy}."
@@ -88,7 +88,7 @@ def decode(value: Any) -> Any:
 
 
 def decode_known(parameters: Any, known: Container[str], owner: str) -> dict[str, Any]:
-    """Return decoded parameters; refuse a parameter that is not ``known`` to its owner."""
+    """Return decoded parameters; raise for a parameter whose name is not ``known``."""
     decoded = _decode_all(parameters)
     for name in decoded:
         if name not in known:
@@ -128,10 +128,10 @@ def is_registered(score: Score) -> bool:
 
 
 def score_class(name: Any) -> type[Score]:
-    """Return a score of the registry by its name."""
+    """Return the class of a score, given its name in the registry."""
     if not isinstance(name, str) or name not in SCORES:
         raise ModelFileError(
-            f"it uses the score {shorten(name)}, and this boreod has {', '.join(SCORES)} only"
+            f"it uses the score {shorten(name)}, but this boreod has only {', '.join(SCORES)}"
         )
     return SCORES[name]
 

@@ -26,8 +26,7 @@ class Output(NamedTuple):
     ``"missing"`` are 1 where a cell holds this level, a rare level, or no value, and 0 elsewhere.
     ``"frequency"`` is the logarithm to the base 10 of the share of rows with the same word.
     ``"odds"`` is the natural logarithm of an odds ratio: the odds that rows with the same word are
-    outliers, divided by the odds of all rows. The ``level`` of a ``"value"`` may be a part of a
-    date.
+    outliers, divided by the odds of all rows. The ``level`` of a ``"value"`` may be part of a date.
     """
 
     column: str

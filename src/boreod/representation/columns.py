@@ -5,13 +5,14 @@ smaller object, which shares the reference rows and does not search them again.
 
 The columns of training rows come from fitting. If no known outliers are kept out of the reference
 rows, all training rows (or the sample of a view) are reference rows, and their scores are computed
-within the neighbor graph. Known outliers may be kept out; otherwise a similar outlier would find
-them as close neighbors and not look unusual. Then the outliers are new to the graph, but inliers
-are part of it: an inlier adds to the density of its neighbors, and LOF, COF and KDEOS compare it
-with that density. This difference alone would separate outliers from inliers, but only in training
-rows. So all rows are split into folds, and each row is scored as a new row against the reference
-rows of the other folds. New rows are later compared with all reference rows. An isolation forest
-scores each training row by the trees that were not grown on it; equal rows get their mean score.
+within the neighbor graph. Known outliers may be kept out, because a new outlier that is similar
+to them would have close neighbors and would not look unusual. Then the known outliers are new to
+the graph, but inliers are part of the graph: an inlier adds to the density of its neighbors, and
+LOF, COF and KDEOS compare it with that density. This difference alone would separate outliers from
+inliers, but only in training rows. So all rows are split into folds, and each row is scored as a
+new row against the reference rows of the other folds. New rows are later compared with all
+reference rows. An isolation forest scores each training row by the trees that were not grown on it;
+equal rows get their mean score.
 """
 
 from dataclasses import dataclass, replace
@@ -133,7 +134,7 @@ class FittedColumns:
         isolation = None if widest is None else unset(len(points))
 
         def take(item: Item, found: Found) -> None:
-            # The places of detectors come last and are left out.
+            # `zip` leaves out the places of detectors, which come last.
             for to, of_view in zip(self._places, found[0], strict=False):
                 table[item[0], to] = of_view
             if isolation is not None:
@@ -201,7 +202,7 @@ def _score(views: list[ScoredView], item: Item, widest: int | None) -> Found:
 
 
 def _breadth(view: ScoredView) -> tuple[bool, int, int]:
-    """Return the sort key of a view, by which the broadest comes last.
+    """Return the sort key of a view; the broadest view has the largest key.
 
     A view of distances is broader than a view of directions (cosine). Ties are broken by the number
     of columns, then by the number of reference rows.
@@ -220,7 +221,7 @@ def fit_view(
 ) -> tuple[ScoredView, NDArray]:
     """Fit a view to its reference rows; return it with the scores of all training rows.
 
-    ``everywhere`` holds all training rows. Their isolation is stored in the view.
+    ``everywhere`` holds all training rows. The isolation of these rows is stored in the view.
     """
     points = everywhere.rows
     known = everywhere if space.rows is None else KnownRows(everywhere.rows[space.rows])
@@ -253,9 +254,10 @@ def _deal(
     apart: NDArray | None,
     random: np.random.RandomState,
 ) -> NDArray | None:
-    """Return the fold of every row; None if no rows are apart or no reference row can be spared.
+    """Return the fold of every row, or None if rows are not split into folds.
 
-    There are more than FOLDS folds if the rows outside a fold would be too few for the largest k.
+    There are none if no rows are ``apart`` or if the largest k needs all reference rows. There are
+    more than FOLDS folds if the rows outside a fold would be too few for the largest k.
     """
     if reference is None or apart is None:
         return None
@@ -285,7 +287,7 @@ def fit_detector(
 ) -> tuple[Detector, NDArray]:
     """Fit a detector of boreod or of another library; return it with scores of all training rows.
 
-    A detector of another library is fitted to all rows, even to rows that are apart.
+    A detector of another library is fitted to all rows, even to rows in the mask ``apart``.
     """
     if what in DETECTORS.values():
         return what.fit(label, points, apart, random)
@@ -299,7 +301,7 @@ def share_among_copies(scores: NDArray, first: NDArray) -> NDArray:
     ``first`` gives, for each row, the position of the first row that equals it. Equal training rows
     get different scores, because they are in different folds and left out of different trees. Equal
     new rows get equal scores. If one of hundreds of copies is labelled an outlier, heads could
-    recognize it by such a difference, and might then call every new copy an outlier.
+    recognize this copy by its score, and might then call every new copy an outlier.
     """
     counts = np.bincount(first, minlength=len(first))
     if counts.max() < 2:

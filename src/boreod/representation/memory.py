@@ -1,6 +1,6 @@
 """The memory that a fit takes, and the memory that this process may still use.
 
-Both are compared before long work begins.
+The two are compared before long work begins.
 
 The memory of a fit is counted, array by array, from the numbers of rows, columns and ks. This count
 leaves out detectors of other libraries, classifiers that replace logistic regression, the choice of
@@ -19,10 +19,10 @@ from boreod.representation.views import Space
 from boreod.scores.base import PlannedScore
 from boreod.text import show_bytes
 
-# A search holds this many bytes per value of a reference row, in addition to the value itself. They
-# store float32 columns or a tree; "auto" chooses between these two later.
+# A search holds this many bytes per value of a reference row, in addition to the value itself. The
+# bytes store float32 columns or a tree. "auto" chooses between the two only later.
 SEARCH_BYTES = {"brute": 5, "tree": 11, "auto": 8}
-# Training rows are split into this many folds if some rows are kept apart.
+# Training rows are split into this many folds if some rows are kept out of the reference rows.
 FOLDS = 5
 # The memory of deleted arrays of fewer bytes goes to the allocator, not to the system.
 GIVEN_BACK = 2**25
@@ -92,9 +92,9 @@ def count_fit_memory(
 ) -> int:
     """Return the bytes that a fit takes at its peak.
 
-    ``views`` are neighbor spaces with the scores planned in them, ``backend`` is the search that
-    the user asked for, and ``n_bags`` is 0 if nothing is learned. If ``folded``, rows are scored in
-    folds. A second neighbor graph then holds most of the rows, and all neighbor lists are longer.
+    ``views`` are neighbor spaces with the scores planned in them, and ``backend`` is the search
+    that the user asked for. ``n_bags`` is 0 if no detector is learned. If ``folded``, rows are
+    scored in folds. A second neighbor graph then holds most of the rows, and all lists are longer.
     """
     n_scores = count_scores(views)
     # Hashes of the rows are counted first; every view adds more below.
@@ -193,6 +193,6 @@ def _left_in(folder: Path, limit_file: str, usage_file: str, reclaimable: str) -
 def _read(file: Path) -> str:
     try:
         return file.read_text()
-    # This is not Linux, or the other version of cgroups, or reading is not permitted.
+    # The system is not Linux, uses the other version of cgroups, or does not permit reading.
     except OSError:
         return ""

@@ -1,8 +1,8 @@
 """The plan of a representation: which scores are computed at which k, and which are left out.
 
 The parameters ``scores`` and ``ks`` are read only here. Some columns cannot exist for a small
-table. Columns of the default grid are then left out with a warning; a column that the user named
-is an error.
+table. If such a column belongs to the default grid, it is left out with a warning. If the user
+named the column, an error is raised.
 """
 
 import re
@@ -20,7 +20,7 @@ from boreod.scores.base import PlannedScore
 
 PAPER_KS: Ks = (1, *range(10, 101, 10))
 NAMES = (*SCORES, *DETECTORS)
-# This word, given instead of a list, chooses a few scores that differ much.
+# This word, given instead of a list, chooses a few scores that differ much from each other.
 FEW = "few"
 
 
@@ -31,7 +31,7 @@ class ColumnsLeftOutWarning(UserWarning):
 def read_scores(scores: Any) -> tuple[list[PlannedScore], list[tuple[str, Any]]]:
     """Split the parameter ``scores`` into scores and detectors; detectors search no neighbors.
 
-    A score has a k if the user asked for a single column, such as ``"lof_10"``.
+    A score has ``ks`` of its own only if the user asked for a single column, such as ``"lof_10"``.
     """
     if isinstance(scores, str):
         scores = list(SCORES) if scores == "all" else [scores]
@@ -92,8 +92,8 @@ def _read_name(name: str, label: str | None) -> PlannedScore:
     match = re.fullmatch(r"([a-z]+)(?:_([1-9]\d*))?", name)
     if match is None or match[1] not in SCORES:
         raise ValueError(
-            f"`scores` must be names among {', '.join(NAMES)}, those of neighbors alone or with "
-            f"a k as in 'lof_10'; got {name!r}."
+            f"`scores` must be names among {', '.join(NAMES)}; scores of neighbors may have a k, "
+            f"as in 'lof_10'; got {name!r}."
         )
     ks = (int(match[2]),) if match[2] else ()
     return PlannedScore(label or match[1], SCORES[match[1]](), ks)
@@ -134,7 +134,7 @@ def make_plan(
         if explicit and wanted[-1] < smallest:
             raise ValueError(
                 f"'{request.label}' needs k of at least {smallest}; got {wanted[-1]}. "
-                "Raise it or leave this score out."
+                "Raise k or leave this score out."
             )
         possible = tuple(k for k in wanted if smallest <= k < n_rows)
         missing = tuple(k for k in wanted if k not in possible)
@@ -156,9 +156,9 @@ def warn_left_out(left_out: Sequence[str], ks: Ks | None, n_rows: int) -> None:
         return
     shown = ", ".join(left_out[:6]) + (" ..." if len(left_out) > 6 else "")
     warnings.warn(
-        f"{len(left_out)} columns were left out, because their k is not below the number of "
-        f"reference rows ({n_rows} in all) or too small for the score: {shown}. In Python "
-        "`ks` chooses others.",
+        f"{len(left_out)} columns were left out, because their k is too small for the score, or is "
+        f"not below the number of reference rows (at most {n_rows}): {shown}. In Python, `ks` "
+        "sets other values of k.",
         ColumnsLeftOutWarning,
         stacklevel=5,
     )

@@ -24,14 +24,14 @@ SCALERS = ("minmax", "rank", "both")
 class Scaler:
     """Scales some columns by their range, and ranks some; see :func:`fit_scaler`.
 
-    The first columns of a table have a range. Rows outside the training range may lie far outside
-    [0, 1].
+    Scaled columns come first in a table. Scaled values of rows outside the training range may lie
+    far outside [0, 1].
     """
 
     kind: str
     # The least value of every scaled column, which is subtracted.
     low: NDArray = field(default_factory=lambda: NO_RANGE)
-    # The factor of the difference: 1 / (largest value - least value), or 0 in constant columns.
+    # The factor by which the rest is multiplied: 1 / (largest - least value); 0 if constant.
     factor: NDArray = field(default_factory=lambda: NO_RANGE)
     # Ascending quantiles, one row for each ranked column.
     quantiles: NDArray = field(default_factory=lambda: NO_QUANTILES)
@@ -67,7 +67,7 @@ def fit_scaler(kind: str, table: NDArray, n_raw: int = 0) -> Scaler:
     scaled = table[:, :n_raw] if kind == "both" else table
     low = scaled.min(axis=0)
     extent = scaled.max(axis=0) - low
-    # The inverse of a smaller extent overflows.
+    # The inverse of an extent below the smallest normal number overflows.
     usable = extent > np.finfo(np.float64).tiny
     factor = np.divide(1.0, extent, out=np.zeros_like(extent), where=usable)
     return Scaler(kind, low, factor, quantiles)
@@ -123,7 +123,7 @@ def _rank(known: NDArray, value: float) -> float:
 
 @inner
 def _bisect(known: NDArray, value: float, behind: int) -> int:
-    """Return the place of a value among ascending values, before or behind equal values."""
+    """Return the place of a value among ascending values: before or ``behind`` equal values."""
     low, high = 0, known.shape[0]
     while low < high:
         middle = (low + high) // 2

@@ -1,9 +1,10 @@
 """One view with its fitted scores, which turn rows into score columns.
 
 Training rows and new rows are scored by the same steps. The neighbors of a block of rows are
-searched, the block is described, and the descriptions are compared with the stored descriptions of
-the reference rows. There is one exception: for new rows, one kernel computes all scores that read
-only distances. The results are bit-identical; see :mod:`boreod.scores.together`.
+searched, each score computes descriptions of the rows, and the descriptions are compared with the
+stored descriptions of the reference rows. There is one exception: for new rows, one kernel computes
+all scores that read only distances. The results are bit-identical; see
+:mod:`boreod.scores.together`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,7 +49,7 @@ class ScoredView:
     graph: NeighborGraph
     # Scores with the descriptions of the reference rows.
     scores: list[FittedScore]
-    # Finds the reference row that equals a row in all columns of the table.
+    # An index that finds the reference row that equals a row in all columns of the table.
     known: KnownRows
     # Scales columns before distances are computed.
     scale: Scaler | None = None
@@ -69,8 +70,7 @@ class ScoredView:
         """Search, describe and compare all reference rows.
 
         Return the view, one array of scores of the reference rows for each score, and the neighbor
-        lists. The lists are long enough to keep k neighbors when the share ``left_out`` of all rows
-        is taken out.
+        lists. The lists still hold k neighbors after the share ``left_out`` of all rows is removed.
         """
         points = known.rows.take(space.columns, axis=1)
         scale = fit_scale(space.metric, points)
@@ -134,7 +134,7 @@ class ScoredView:
         return self.space.columns.tolist() == [*range(self.known.rows.shape[1])]
 
     def _copies(self) -> tuple[NDArray, NDArray] | None:
-        """Return the distinct rows of the table if the view has the same ones, otherwise None."""
+        """Return the distinct rows of the table if the view has the same distinct rows, or None."""
         is_plain = self.space.metric in ("euclidean", "manhattan")
         return self.known.distinct() if is_plain and self._reads_all else None
 
@@ -185,7 +185,7 @@ class ScoredView:
         return replace(self, graph=self.graph.narrowed(*search_depths(kept)), scores=kept)
 
     def _score_reference(self, training: TrainingGraph, engine: Engine) -> list[NDArray]:
-        """Describe all reference rows, then compare them; store how isolated they are.
+        """Describe and compare all reference rows; store their isolation, and return their scores.
 
         Each score handles all rows before the next score begins, because the cache holds the
         descriptions of one score, but not of all scores. The first description of a score reads no
@@ -210,7 +210,7 @@ class ScoredView:
             scores = s.frozen.pop()
         else:
             scores = s.frozen[-1]
-            # New rows do not read the descriptions.
+            # New rows do not read these descriptions, so they are not kept.
             s.frozen = [np.empty((0, len(s.ks)))] * last
         s.summary = s.definition.summarize(scores)
         return s.definition.finish(scores, s.summary)
@@ -223,7 +223,7 @@ class ScoredView:
         block_rows: int,
         engine: Engine,
     ) -> None:
-        """Take one step of some scores for all reference rows, and store the results in them."""
+        """Take one step of some scores for all reference rows; store the results in the scores."""
         results = [unset((len(graph.distinct), len(s.ks))) for s in scores]
         label = ", ".join(s.label for s in scores)
         if self.space.name:
@@ -271,12 +271,12 @@ def fit_scale(metric: str, points: NDArray) -> Scaler | None:
 
 
 def _not_fitted(plan: Sequence[PlannedScore]) -> list[FittedScore]:
-    """Return scores that remember nothing yet."""
+    """Return scores without descriptions of reference rows."""
     return [FittedScore(p.label, p.definition, p.ks) for p in plan]
 
 
 def _depths(plan: Sequence[PlannedScore], n_rows: int) -> tuple[Ks, int]:
-    """Return the ks of a graph, including the k that measures isolation, and its reverse k."""
+    """Return the ks of a graph, with the k that measures isolation, and the largest reverse k."""
     ks, reverse_k = search_depths(plan)
     return tuple(sorted({*ks, min(NEAR, n_rows - 1)})), reverse_k
 

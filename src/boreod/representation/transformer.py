@@ -26,8 +26,7 @@ from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, war
 from boreod.representation.views import View, resolve_views
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
-# A fit checks its memory first if the table has at least this many rows, or at least this many
-# values.
+# A fit checks its memory first if the table has at least this many rows, or this many values.
 CHECKED_ROWS = 20_000
 CHECKED_VALUES = 5_000_000
 # A search through more rows than this is expensive.
@@ -45,8 +44,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     """Turn rows into ``[X, score_1(X), ..., score_m(X)]``.
 
     One neighbor search per view serves all scores at all k. New rows are scored against the rows
-    seen in ``fit``. If a row equals one of these, the equal row does not count as its neighbor. So
-    transforming the training table again gives the training scores.
+    seen in ``fit``. If a new row equals a row seen in ``fit``, that row does not count as its
+    neighbor. So transforming the training table again gives the training scores.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         Whether the raw columns come first.
     neighbors
         How neighbors are searched: ``"brute"``, ``"tree"``, or ``"auto"``, which times the two on
-        some rows and takes the faster one. All are exact.
+        some rows and takes the faster one. All searches are exact.
     n_jobs
         Number of threads, -1 for all cores. Results do not depend on it.
     random_state
@@ -112,7 +111,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: Any = None) -> "OutlierRepresentation":
-        """Search the neighbors of all rows, and store the descriptions that scores compare with."""
+        """Search the neighbors of all rows, and store what scores of new rows are compared with."""
         self.fit_transform(X)
         return self
 
@@ -166,10 +165,10 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     ) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
 
-        ``points`` are float64 rows in C order, which must not change later. ``known`` are the same
-        rows with their hashes, if these were computed before. Rows in the mask ``apart`` are no
-        row's neighbor and in no isolation tree, see :mod:`boreod.representation.columns`. The
-        ``n_bags`` bags that are learned afterwards count in the check of memory.
+        ``points`` are float64 rows in C order, which must not change later. ``known`` holds the
+        same rows with their hashes, if the hashes were computed before. Rows in the mask ``apart``
+        are neither neighbors of a row nor in an isolation tree, see
+        :mod:`boreod.representation.columns`. The check of memory includes ``n_bags`` bags.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)
@@ -245,11 +244,11 @@ def make_representation(
 ) -> OutlierRepresentation:
     """Return a fresh copy of the representation that a user gave, or the default one.
 
-    By default a large table also gets views of few reference rows if there is a budget, so that
-    even a tight budget can buy scores. ``"few"`` chooses a few scores that differ much and that the
-    table has enough rows for. For a detector without labels (not ``taught``), ``"few"`` chooses the
-    scores whose consensus ranks outliers best. If ``in_part``, the default representation searches
-    neighbors in a large table among ``SEARCHED_ROWS`` rows only.
+    If there is a budget, the default for a large table includes views of few reference rows, so
+    that even a tight budget can buy scores. ``"few"`` chooses a few scores that differ much, as far
+    as the table has enough rows for their k. For a detector without labels (not ``taught``),
+    ``"few"`` chooses the scores whose consensus ranks outliers best. If ``in_part``, the default
+    representation searches neighbors in a large table among ``SEARCHED_ROWS`` rows.
     """
     sample = SEARCHED_ROWS if in_part and n_rows > 2 * SEARCHED_ROWS else None
     if given is not None and not isinstance(given, str):
@@ -274,6 +273,6 @@ def make_representation(
 
 
 def _least_rows(column: str) -> int:
-    """Return the number of reference rows that a score column needs if a fold is left out."""
+    """Return the number of reference rows that a column needs, one fold of which is left out."""
     k = column.partition("_")[2]
     return -(-FOLDS * (int(k) + 1) // (FOLDS - 1)) if k else 2

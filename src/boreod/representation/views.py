@@ -11,7 +11,7 @@ spelling           neighbor space                                             co
 ``"subspaces:25"`` 25 random subspaces of floor(d/2) to d - 1 columns         ``lof_10@s00`` ...
 ``"sample:256"``   all columns, 256 random reference rows                     ``lof_10@r256``
 ``"manhattan"``    all columns, another metric (also ``"cosine"``)            ``lof_10@manhattan``
-``"standardized"`` all columns at deviation 1, Euclidean (also ``"ranked"``)  ``lof_10@ranked``
+``"standardized"`` all columns, standardized, Euclidean (also ``"ranked"``)   ``lof_10@ranked``
 ``View(...)``      any combination, under a name of your choice               ``lof_10@name``
 =================  =========================================================  =================
 
@@ -45,13 +45,13 @@ class View:
     Parameters
     ----------
     name
-        Name of the view. It ends the names of its columns, after ``@``; empty for the full space.
+        Name of the view, which ends the names of its columns, after ``@``. Only the view of all
+        columns and rows with Euclidean distances may have an empty name.
     columns
         Names or positions of the columns, None for all.
     metric
         ``"euclidean"``, ``"manhattan"`` or ``"cosine"``. With ``"standardized"`` or ``"ranked"``,
-        columns are first standardized or ranked among the reference rows, and distances are
-        Euclidean.
+        columns are first standardized or ranked among reference rows; distances are Euclidean.
     sample
         Number of random reference rows, None for all.
 
@@ -88,7 +88,7 @@ def resolve_views(
 ) -> list[Space]:
     """Turn the parameter ``views`` into spaces of a table; draw random columns and rows.
 
-    Rows in the mask ``apart`` are no reference rows, unless fewer than two would be left.
+    Rows in the mask ``apart`` are no reference rows, unless fewer than two other rows are left.
     """
     if isinstance(views, str | View):
         views = [views]
@@ -128,7 +128,7 @@ def _spell_out(spelling: Any, n_columns: int, random: np.random.RandomState) -> 
 
 
 def _draw_subspaces(count: int, n_columns: int, random: np.random.RandomState) -> Iterable[View]:
-    """Draw subspaces: a size from floor(d/2) to d - 1, then this number of different columns."""
+    """Draw subspaces: first a size from floor(d/2) to d - 1, then as many different columns."""
     if n_columns < 2:
         raise ValueError(
             "'subspaces' needs a table of at least 2 columns; got 1. Use the view 'full'."

@@ -3,7 +3,8 @@
 A score names one or more *descriptions*. A description is a method that turns a block of rows into
 an array with one column per k. The descriptions of the reference rows are computed once and stored
 (``frozen``). The same methods describe a new row, which is then compared with the stored
-descriptions. A score without a comparison, such as a plain distance, is its own last description.
+descriptions of its neighbors. If a score makes no comparison, such as a plain distance, the score
+is the last description itself.
 """
 
 from dataclasses import dataclass, field, replace
@@ -17,11 +18,10 @@ from boreod.neighbors import Block, Ks
 from boreod.text import shorten
 from boreod.validation import is_number
 
-# Parameters lie between SMALLEST_PARAMETER and LARGEST_PARAMETER, so that products of distances
-# stay finite.
+# Parameters lie between SMALLEST_PARAMETER and LARGEST_PARAMETER, so that products are finite.
 SMALLEST_PARAMETER = 1e-100
 LARGEST_PARAMETER = 1e100
-# Values count as equal if their relative difference is at most EQUAL; rounding may cause it.
+# Values count as equal if their relative difference is at most EQUAL, which rounding may cause.
 EQUAL = 1e-12
 
 
@@ -35,7 +35,7 @@ class Described:
 
 @dataclass(frozen=True)
 class Score:
-    """Base of all neighbor-based scores; a high score means outlying.
+    """Base of all neighbor-based scores; a high score means that a row is outlying.
 
     The parameters of a score are the fields of its dataclass. All of them are positive numbers.
     """
@@ -70,7 +70,7 @@ class Score:
 
     @classmethod
     def compares(cls) -> bool:
-        """Whether the score makes a comparison; if not, it needs no frozen descriptions."""
+        """Whether the score compares a row with its neighbors and so needs frozen descriptions."""
         return cls.compare is not Score.compare
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
@@ -144,7 +144,7 @@ class FittedScore(PlannedScore):
 
 
 def without_infinities(scores: NDArray, summary: NDArray) -> NDArray:
-    """Replace negative infinities by the first row of a summary, positive ones by the second."""
+    """Replace -inf by the first row of a summary, and inf by the second row."""
     if np.isfinite(scores).all():
         return scores
     bounded = np.where(scores == np.inf, summary[1], scores)

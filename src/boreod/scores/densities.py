@@ -6,7 +6,7 @@ LDF is LOF with a kernel density, in which each neighbor has its own bandwidth.
     lde_k(p) = mean of exp(-u^2 / 2) / (sqrt(2 pi) (h kd_k(o))^d) over the k nearest neighbors o
     ldf_k(p) = m / (lde_k(p) + c m),    m = mean of lde_k(o) over the neighbors
 
-KDEOS: the number of standard deviations by which the density of a row is below the mean around it.
+KDEOS: how far the density of a row is below the mean density around it, in standard deviations.
 
     h_k(p)     = s / k * sum of the distances to the k - 1 nearest neighbors
     dens_k(p)  = sum of h_k(o)^-D phi(d(p, o) / h_k(o)) over p itself and its reverse neighbors o
@@ -300,7 +300,7 @@ class LoOP(Score):
     name = "loop"
     title = "LoOP"
     citation = "Kriegel, Kröger, Schubert, Zimek, CIKM 2009"
-    formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread); lambda = 1"
+    formula = "erf(max(0, standard distance / mean over the neighbors - 1) / spread); lambda = 1"
 
     extent: float = 1.0
 
@@ -311,7 +311,7 @@ class LoOP(Score):
             return np.sqrt(sums_to(squares, ks) / np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return own standard distance / mean over the neighbors - 1, or 0 if this is negative."""
+        """Return own standard distance / mean over the neighbors - 1; negative results become 0."""
         around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             more = described[-1].own / around - 1.0
@@ -341,6 +341,6 @@ class LoOP(Score):
 
 @inner
 def excess(own: float, around: float) -> float:
-    """Return own / around - 1, or 0 if this is negative or not finite (as among copies)."""
+    """Return own / around - 1, or 0 if the result is negative or, as among copies, not finite."""
     more = own / around - 1.0
     return more if more > 0.0 and np.isfinite(more) else 0.0

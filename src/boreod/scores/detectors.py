@@ -39,7 +39,7 @@ class IsolationTrees:
     name: ClassVar[str] = "iforest"
     title: ClassVar[str] = "Isolation forest"
     citation: ClassVar[str] = "Liu, Ting, Zhou: Isolation forest. ICDM 2008."
-    formula: ClassVar[str] = "2 ** (- mean number of random splits until alone / its mean)"
+    formula: ClassVar[str] = "2 ** (- mean number of random splits until alone / expected number)"
     reads: ClassVar[str] = "columns"
     min_k: ClassVar[None] = None
 
@@ -56,9 +56,9 @@ class IsolationTrees:
     ) -> tuple["IsolationTrees", NDArray]:
         """Grow trees on samples of the rows; return the forest and the scores of all rows.
 
-        ``apart`` is a mask of rows that no sample holds. If there is a mask, the score of a row
-        uses only trees whose sample does not hold the row. To ensure that there are such trees, a
-        sample then holds at most half of the rows.
+        ``apart`` is a mask of rows that no sample may hold. If there is a mask, the score of a row
+        uses only trees whose sample does not hold the row. So that there are such trees, a sample
+        then holds at most half of the rows.
         """
         from sklearn.ensemble import IsolationForest
 
@@ -93,7 +93,7 @@ class IsolationTrees:
 
     @property
     def work(self) -> dict[str, int]:
-        """The sizes that determine the running time; they are equal for all fits to one table."""
+        """The sizes that determine the running time; all fits to one table have the same sizes."""
         return {"trees": self.trees.n_trees, "rows": self.n_sampled}
 
     @cached_property
@@ -149,7 +149,7 @@ class ForeignDetector:
 
 
 def fresh_copy(estimator: Any, seed: int) -> Any:
-    """Return an unfitted copy, and set each ``random_state`` that is None, nested ones included."""
+    """Return an unfitted copy, with a seed for each ``random_state`` that is None, even nested."""
     from sklearn.base import clone
 
     copy = clone(estimator)

@@ -14,9 +14,9 @@ neighbors coincide, the ratio is undefined and the score is 1.
     ldof_k(p) = mean of d(p, o) / mean of d(o, o') over pairs of the k nearest neighbors
 
 FastABOD: the variance of the angles under which a row sees pairs of neighbors. An outlier sees all
-its neighbors on one side, so the variance is small. In a pair {b, c} of the k nearest neighbors, b
-and c are the vectors from p to the neighbors. Neighbors that coincide with p count among the k, but
-belong to no pair.
+its neighbors on one side, so the variance is small. A pair {b, c} of the k nearest neighbors stands
+for the vectors b and c from p to the two neighbors. Neighbors that coincide with p count among the
+k, but belong to no pair.
 
     v = <b, c> / (|b|^2 |c|^2),    w = 1 / (|b| |c|)
     abod_k(p) = - log of the w-weighted variance of v over all pairs
@@ -45,7 +45,7 @@ class COF(Score):
     name = "cof"
     title = "COF"
     citation = "Tang, Chen, Fu, Cheung, PAKDD 2002"
-    formula = "average chaining distance / mean of the neighbors'"
+    formula = "average chaining distance / mean average chaining distance of the neighbors"
     reads = "geometry"
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
@@ -173,8 +173,8 @@ def _angle_score(points: NDArray, reference: NDArray, indices: NDArray, ks: NDAr
         _turn_to_neighbors(points[row], reference, indices[row, : ks[-1]], to)
         size = _scale_to_longest(to, inverse)
         weight, mean, squares, column = 0.0, 0.0, 0.0, 0
-        # `weight` and `largest` are over pairs. `weight_before` and `largest_before` are over the
-        # neighbors before the current place.
+        # `weight` is a sum over pairs, and `largest` a maximum over pairs. `weight_before` and
+        # `largest_before` are a sum and a maximum over the neighbors before the current place.
         weight_before, largest_before, largest = 0.0, 0.0, 0.0
         for place in range(ks[-1]):
             own = inverse[place]
@@ -245,7 +245,7 @@ def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
 def _multiply(to: NDArray, place: int, product: NDArray) -> None:
     """Fill ``product`` with the inner products of one vector and the vectors before it.
 
-    Loops run over whole vector registers, so a few more values of ``product`` may change.
+    Loops run over whole vector registers, so a few values behind these products may change.
     """
     width = whole_vectors(place)
     for other in range(width):
@@ -269,8 +269,8 @@ def _deviate(
 ) -> tuple[float, float]:
     """Return the weighted sums of the new pairs' deviations from ``mean`` and of their squares.
 
-    ``product`` is overwritten. ``mean`` is close to the true mean, so the sums lose few digits to
-    cancellation.
+    ``product`` is overwritten. Because ``mean`` is close to the true mean, the sums lose few digits
+    to cancellation.
     """
     own = inverse[place]
     for other in range(whole_vectors(place)):

@@ -79,5 +79,5 @@ def reach_density(
 
 @inner
 def relative_density(own: float, around: float) -> float:
-    """Return the score, given the own density and the neighbors' mean; it may be infinite."""
+    """Return the score, which may be infinite, from the own density and the neighbors' mean."""
     return 1.0 if np.isinf(own) else around / own

@@ -1,9 +1,9 @@
 """One kernel that computes all scores of new rows that need only distances.
 
 For a single row, calling a kernel takes longer than the computation inside it. So one call computes
-all scores that need only distances, which are also the scores that fit small budgets. The kernel
-calls the functions in the modules of the scores and repeats only plain quotients such as
-``k / sum``. Its results are bit-identical to scores that are computed one by one.
+all scores that need only distances. These scores are also the ones that fit small budgets. The
+kernel calls functions from the modules of the scores, and repeats only plain quotients such as
+``k / sum``. The results are bit-identical to scores that are computed one by one.
 """
 
 from collections.abc import Callable, Sequence
@@ -97,8 +97,7 @@ def _score(
 ) -> bool:  # fmt: skip
     """Fill in unfinished scores; return whether all scores except those of LoOP are finite.
 
-    The scores are computed one class after the other, so that the descriptions of each class stay
-    in the cache.
+    The scores are computed one class after the other, so that descriptions stay in the cache.
     """
     n_rows = out.shape[0]
     for row in range(n_rows):

@@ -26,7 +26,7 @@ from boreod.scores.tree_kernels import (
     pack,
 )
 
-# The largest number of nodes. Each node has four fields, and the indices of fields have 32 bits.
+# The largest total number of nodes: each node has four fields, and indices of fields have 32 bits.
 MAX_NODES = 2**28
 
 
@@ -48,8 +48,8 @@ class Trees:
         """Copy fitted trees of scikit-learn (``tree_``), each with the values of its nodes.
 
         The trees must have been grown depth first; scikit-learn does so unless ``max_leaf_nodes``
-        is set. Only the values of leaves are read. Thresholds are rounded down to float32, which
-        leaves every float32 value on the same side.
+        is set. Only the values of leaves are read. Thresholds are rounded down to float32. This
+        leaves every float32 value on the same side of the threshold.
         """
         return cls.join(cls._copy(tree, np.asarray(values)) for tree, values in parts)
 

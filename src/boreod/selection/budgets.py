@@ -16,7 +16,7 @@ from boreod.selection.costs import SECONDS, Costs
 from boreod.text import count_of, shorten
 from boreod.validation import check_choice, is_number
 
-# How many of each unit make a second. These numbers are exact, unlike their inverses.
+# The number of each unit in one second. These numbers are exact, unlike their inverses.
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
 # The value of a batch size that keeps the batch size of the model.
 SAME = "same"
@@ -25,14 +25,14 @@ SPELLINGS = (SHARED, "complexity:shared", "complexity:additive")
 # The default loss of AUC that :meth:`BudgetCurve.cheapest` accepts; users would hardly notice it.
 LOSS = 0.01
 NO_CURVE = (
-    "A budget curve needs labels of both classes with out-of-bag scores, and there are none, or "
-    "all labelled outliers or inliers are in every bag. Label more rows, add bags, or lower "
-    "`max_samples`; `within` needs none."
+    "A budget curve needs out-of-bag scores of both classes. Here, one class has no labelled row, "
+    "or all its labelled rows are in every bag. Label more rows, add bags, or lower `max_samples`; "
+    "`within` works without such scores."
 )
 
 
 def read_budget(budget: Any) -> tuple[float, str]:
-    """Return the amount and the unit of a budget: seconds (``"s"``) or plain units (``""``).
+    """Return the amount of a budget, and its unit: seconds (``"s"``) or units of costs (``""``).
 
     Examples
     --------
@@ -84,7 +84,7 @@ def show_cost(amount: float, unit: str) -> str:
 
 
 def in_batches(size: int | None) -> str:
-    """Return words that follow a price and name the batch size; empty for large batches."""
+    """Return words that name the batch size after a price; empty for large batches."""
     if size is None:
         return ""
     return " for a row alone" if size == 1 else f" in batches of {size}"
@@ -159,10 +159,10 @@ def too_low(budget: float, what: str, least: float, unit: str, advice: str) -> V
 def budgets_over(
     costs: Costs, all_trees: float = 0.0, fewest_trees: float = 0.0
 ) -> list[float | str]:
-    """Return up to 20 budgets from the cheapest column to everything, evenly spaced on a log scale.
+    """Return up to 20 budgets, evenly spaced on a log scale.
 
-    ``all_trees`` is the price of all trees. ``fewest_trees`` is the price of the smallest possible
-    number of trees.
+    The lowest budget buys the cheapest column and the smallest possible number of trees, whose
+    price is ``fewest_trees``. The highest buys all columns, and all trees for ``all_trees``.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def budgets_over(
 
 
 def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
-    """Raise if a parameter of a purchase is invalid or contradicts another parameter."""
+    """Raise if a parameter of a selection is invalid or contradicts another parameter."""
     check_choice("method", selection, ("budget", "omp", "random"))
     is_spelled = isinstance(costs, str) and costs in SPELLINGS
     if not is_spelled and not isinstance(costs, Mapping | Costs | None):
@@ -199,7 +199,7 @@ def check_size(batch_size: Any, keep: bool = False) -> None:
     if batch_size is None or (keep and isinstance(batch_size, str) and batch_size == SAME):
         return
     if not (is_number(batch_size, Integral) and batch_size >= 1):
-        kept = f", or {SAME!r} to keep what the model has" if keep else ""
+        kept = f", or {SAME!r} to keep the model's value" if keep else ""
         raise ValueError(
             "`batch_size` (--batch) must be a number of rows, 1 or more, or None for large batches"
             f"{kept}; got {shorten(batch_size)}."
@@ -214,13 +214,13 @@ def check_batches(batch_size: Any, budget: Any) -> None:
     if budget is None:
         raise ValueError(
             f"`batch_size` (--batch) is {batch_size}, but there is no `budget` (--budget). Pass a "
-            "time per row with it, such as '500us', or leave it out."
+            "time per row as budget, such as '500us', or leave `batch_size` out."
         )
     if read_budget(budget)[1] != SECONDS:
         raise ValueError(
             f"`batch_size` (--batch) is {batch_size}, but `budget` (--budget) is a number of "
-            "units, which are the same in every batch. Pass a time per row such as '500us', or "
-            "leave the size of batches out."
+            "units, which are the same in every batch. Pass a time per row as budget, such as "
+            "'500us', or leave `batch_size` out."
         )
 
 
@@ -255,8 +255,8 @@ class Selection:
     columns
         The chosen columns, the most stable first.
     frequencies
-        For each column that some bag bought, the share of bags that bought it, in the order in
-        which columns were considered. It is empty if the choice did not use bags.
+        For each column that some bag bought, the share of bags that bought the column, in the order
+        in which columns were considered. Empty if the choice did not use bags.
     cost
         Price of the chosen columns and trees.
     budget
@@ -284,16 +284,16 @@ class Selection:
         """Return a table of the chosen columns."""
         unit = self.costs.unit
         rows = [
-            f"{count_of(len(self.columns), 'column')} for {show_cost(self.cost, unit)} of "
-            f"{show_cost(self.budget, unit)}"
-            f"{in_batches(self.batch_size)}; share of bags that want each"
+            f"The budget of {show_cost(self.budget, unit)}{in_batches(self.batch_size)} bought "
+            f"{count_of(len(self.columns), 'column')} at a total cost of "
+            f"{show_cost(self.cost, unit)}. Percentages say how many bags bought a column."
         ]
         for name in self.columns:
             share = f"{self.frequencies[name]:6.0%}" if name in self.frequencies else "     -"
             rows.append(f"{share}  {name}")
         if self.trees:
             bought = ", ".join(f"{number} of {head!r}" for head, number in self.trees.items())
-            rows.append(f"trees of every bag: {bought}, for {show_cost(self.cost_of_trees, unit)}")
+            rows.append(f"Trees of every bag cost {show_cost(self.cost_of_trees, unit)}: {bought}")
         return "\n".join(rows)
 
 
@@ -311,7 +311,7 @@ class BudgetCurve:
     Attributes
     ----------
     budgets, costs
-        Budgets in ascending order, and the prices of the chosen columns and trees.
+        Budgets in ascending order, and the total prices of the columns and trees that they buy.
     n_columns
         Numbers of chosen columns.
     auc, average_precision
@@ -319,8 +319,8 @@ class BudgetCurve:
     unit
         "s" if budgets are seconds per row; empty if they are numbers of units.
     n_trees, tree_costs
-        Numbers of trees per bag, summed over all heads, and the prices of trees; None if there are
-        no tree heads.
+        Numbers of trees per bag, summed over all heads, and the total prices of trees; None if
+        there are no tree heads.
     """
 
     budgets: NDArray

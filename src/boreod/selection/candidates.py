@@ -1,15 +1,16 @@
-"""Purchases for detectors with tree heads: a budget buys columns, and its rest buys trees.
+"""Purchases for detectors with tree heads: a budget buys columns, and the rest buys trees.
 
 The quality of columns depends on the trees that read them. So a few candidates, each with columns
-and trees, are learned and compared. A few labels would be poor judges of candidates. The *whole
+and trees, are learned and compared. A few labels would not compare candidates well. The *whole
 detector*, which has all columns and heads, has learned from these labels and ranks all rows. So a
-candidate is judged by how well its out-of-bag ranking agrees with that of the whole detector. The
-candidates are:
+candidate is judged by how well its out-of-bag ranking agrees with the ranking of the whole
+detector. The candidates are:
 
 - all columns and all heads;
 - raw columns, read by all tree heads or by the tree heads of one kind;
-- raw columns, and either the scores that pursuit finds for half of the budget or the score that
-  most bags find best: the logistic head reads raw columns and scores, tree heads read raw columns;
+- raw columns with scores, where the logistic head reads raw columns and scores, and tree heads read
+  raw columns; the scores are either those that pursuit finds for half of the budget, or the one
+  score that most bags find best;
 - unless all columns fit: the better of the two sets above, with tree heads that read raw columns
   and scores;
 - if no tree fits: the logistic head alone, with the columns that pursuit finds.
@@ -73,9 +74,9 @@ class Judged(NamedTuple):
 class Learner:
     """Learns candidates, and reuses the first trees of the whole detector's heads.
 
-    A fit of fewer trees would give the first trees of a head, so reusing them does not change the
-    result. ``whole`` was learned from all columns and heads. The weights of heads are learned with
-    ``n_folds`` folds. ``draft``, which only compares candidates, uses no folds (0).
+    A fit of fewer trees would give the first trees of a head, so reusing these trees does not
+    change the result. ``whole`` was learned from all columns and heads. The weights of heads are
+    learned with ``n_folds`` folds. ``draft``, which only compares candidates, uses no folds (0).
     """
 
     training: Training
@@ -108,7 +109,7 @@ class Learner:
             for member in fitted.members
             if isinstance(member.head, TreeHead | LogisticHead)
         ]
-        # No folds are needed, because the whole detector judges the candidates, not the labels.
+        # No folds are needed: candidates are compared with the whole detector, not with labels.
         whole = replace(fitted, members=members), oob
         return Learner(replace(self.training, bags=bags), whole, n_folds=0)
 
@@ -120,7 +121,7 @@ class Learner:
         return Judged(self.judge(learned[1]), candidate, learned)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return the cached result for a key, or call ``make``; the latest results are cached."""
+        """Return the cached result for a key, or call ``make``; the latest results are kept."""
         if key not in self.made:
             kept = list(self.made.items())[1 - MAX_CANDIDATES :]
             self.made = dict([*kept, (key, make())])
@@ -148,12 +149,11 @@ class Learner:
         return any(self._reads(kind, names) not in self.given for kind in trees)
 
     def judge(self, oob: OutOfBag) -> float:
-        """Return how well out-of-bag probabilities agree with those of the whole detector.
+        """Return how well out-of-bag probabilities agree with the whole detector.
 
         With labels, the agreement is the average precision, where the rows that the whole detector
         ranks highest count as outliers. Their number is the number of known outliers plus the
-        number of suspicious rows left out of the bags. Without labels, the agreement is the rank
-        correlation.
+        number of suspicious rows left out of the bags. Without labels, it is the rank correlation.
         """
         both = np.column_stack([self.whole[1].probabilities, oob.probabilities])
         both = both[np.isfinite(both).all(axis=1)]
@@ -187,7 +187,7 @@ class Offer:
     """A budget, the prices, and functions that choose columns for a part of the budget.
 
     ``choose`` returns the columns for an amount. ``best_single`` returns the best single column and
-    its quality.
+    the quality of this column.
     """
 
     learner: Learner
@@ -214,7 +214,7 @@ class Offer:
         if not judged:
             what = "the cheapest column and one tree for every bag cost"
             least = float(costs.alone.min()) + cost_of_fewest(learner, costs)
-            advice = ". Raise it, or add 'logistic' to `heads`."
+            advice = ". Raise the budget, or add 'logistic' to `heads`."
             raise too_low(self.budget, what, least, costs.unit, advice)
         best = best_of(judged).candidate
         return best.selection, learner.compare(best, engine).learned
@@ -307,8 +307,8 @@ def buy_untaught(
     raw, scores = learner.split(costs.names)
     if not scores:
         raise ValueError(
-            "Without labels rows are ranked by scores, and `costs` has no price for any of them. "
-            "Name some, for example {'iforest': 5, 'knn': 40}."
+            "Without labels, rows are ranked by scores, and `costs` has no price for any of them. "
+            "Price at least one score, for example {'iforest': 5, 'knn': 40}."
         )
     found = []
     for some in _sets_of_scores(learner, scores):
@@ -317,14 +317,14 @@ def buy_untaught(
     judged = [learner.compare(one, engine) for one in found if one is not None]
     if not judged:
         cheapest = min(costs.total([name]) for name in scores)
-        advice = ", and without labels rows are ranked by scores. Raise it."
+        advice = ", and without labels, rows are ranked by scores. Raise the budget."
         raise too_low(budget, "the cheapest score costs", cheapest, costs.unit, advice)
     best = best_of(judged)
     return best.candidate.selection, best.learned
 
 
 def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
-    """Return sets of scores to compare: all sets, if there are at most four scores.
+    """Return sets of scores to compare: all possible sets, if there are at most four scores.
 
     If there are more scores, return the best score, the best two scores, and so on. The best scores
     have the highest rank correlation with the whole detector.
@@ -339,7 +339,7 @@ def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
 
 
 def _rank_correlations(table: NDArray) -> NDArray:
-    """Return rank correlations of the first column with each other one; 0 for constant columns."""
+    """Return rank correlations of the first column with the others; 0 for constant columns."""
     ranks = average_ranks(table)
     ranks = ranks - ranks.mean(axis=0)
     size = np.sqrt((ranks**2).sum(axis=0))
@@ -354,7 +354,7 @@ def spend(
     """Spend the rest of the budget on trees of some heads; ``most`` is the largest number per bag.
 
     If the rest is too small for one tree per bag of every head, the most expensive heads are
-    dropped. If it is too small for any head, return None.
+    dropped. If the rest is too small for any head, return None.
     """
     left = selection.budget - selection.cost
     if not all(learner.split(selection.columns)):

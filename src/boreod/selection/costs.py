@@ -6,11 +6,11 @@ parts. A set of columns pays for every shared part once, namely the largest need
 
     total(S) = base + sum of own(j) over S + sum over parts of the largest need(j, part) in S
 
-Additive costs, as in the paper, are the special case without shared parts.
+Additive costs, as in the paper, are the special case in which no parts are shared.
 
-Costs in seconds may also have prices of a call, in ``call``. The price of a call is its time beyond
-the prices of its rows. A row in a batch of b rows pays its own price and 1 / b of the price of the
-call. In large batches, this share vanishes.
+Costs in seconds may also have prices of a call, in ``call``. The price of a call is the time of the
+call beyond the prices of its rows. A row in a batch of b rows pays the price of a row and 1 / b of
+the price of the call. In large batches, this share vanishes.
 
 Costs by complexity are numbers of operations per row, which are the same on every machine. For a
 view with n reference rows and d columns, and a score at k:
@@ -22,7 +22,7 @@ neighbor search  n d         once per view
 reverse lists    n           once per view, by scores that read reverse neighbors
 geometry         k k d / 2   once per view at the largest k, by scores that read geometry
 own              k           per column, for every step of its definition (k k for geometry)
-isolation        levels      of all trees together, never less than a raw column
+isolation        levels      sum over all trees, but at least the price of a raw column
 ===============  ==========  ================================================================
 
 In the units of the paper, a raw column costs 1, and a search through the whole training table costs
@@ -75,7 +75,7 @@ class Costs:
     needs
         Prices of the shared parts that columns need:
         ``{"lof_10": {"search": 30.0}, "lof_20": {"search": 35.0}}``.
-        Columns without shared parts may be missing.
+        Columns without shared parts may be left out.
     base
         Price that every prediction pays, whatever its columns.
     unit
@@ -83,11 +83,11 @@ class Costs:
     trees
         Price of one tree, for each kind of tree head: ``{"trees": 1.0, "boosted": 1.0}``.
     heads
-        Price of a tree head besides its trees, by kind; heads without a price are free.
+        Price of a tree head in addition to its trees, by kind. Heads without a price are free.
     call
         Costs of the same columns, in seconds, that every call pays once. None if they are unknown.
     few
-        Like ``call``, for a call with ten rows, which takes longer than a call with one row.
+        Like ``call``, but for a call with ten rows. ``call`` is then for a call with one row.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Costs:
     few: "Costs | None" = None
 
     def __post_init__(self) -> None:
-        """Raise if a price is invalid."""
+        """Raise if a field is invalid."""
         check_mapping("own", self.own)
         check_mapping("needs", self.needs)
         if not self.own:
@@ -125,13 +125,13 @@ class Costs:
             check_price(name, price)
         for name in self.needs:
             if name not in self.own:
-                raise ValueError(f"Costs have needs of {name!r}, but no price of its own for it.")
+                raise ValueError(f"Costs have needs of {name!r}, but no own price of this column.")
         for name, prices in [("trees", self.trees), ("heads", self.heads), *self.needs.items()]:
             check_mapping(name, prices)
             for part, price in prices.items():
                 check_price(f"{name}, {part}", price)
         if self.few is not None and self.call is None:
-            raise ValueError("`few` of costs needs a `call`, the same for one row.")
+            raise ValueError("`few` of costs needs a `call`, the prices of calls with one row.")
         self._check_calls()
 
     def _check_calls(self) -> None:
@@ -163,7 +163,7 @@ class Costs:
         return fsum(prices)
 
     def marginal(self, column: str, given: Iterable[str]) -> float:
-        """Return what ``column`` adds to the cost of the set ``given``."""
+        """Return the cost that ``column`` adds to the cost of the columns ``given``."""
         before = self._find(given)
         return self.cost_of([*before, *self._find([column])]) - self.cost_of(before)
 
@@ -179,8 +179,8 @@ class Costs:
             return self
         if self.call is None:
             raise ValueError(
-                "`costs` tell nothing of a call, so `batch_size` cannot be paid for. Leave it out, "
-                "or pass costs that do: Costs(..., unit='s', call=Costs(..., unit='s'))."
+                "`costs` have no prices of a call, so no `batch_size` can be priced. Leave it out, "
+                "or pass prices of calls: Costs(..., unit='s', call=Costs(..., unit='s'))."
             )
         call = self.call
         # Beyond this size the share of the call is negligible, and the size may not fit a float.
@@ -309,7 +309,7 @@ def declared_costs(
         shown = ", ".join(unpriced[:6]) + (" ..." if len(unpriced) > 6 else "")
         warnings.warn(
             f"`costs` has no price for {len(unpriced)} columns, so a budget cannot buy them: "
-            f"{shown}. Price a score for all its columns at once with its name, as in 'lof'.",
+            f"{shown}. The name of a score, such as 'lof', prices all columns of the score.",
             UserWarning,
             stacklevel=7,
         )
@@ -317,7 +317,7 @@ def declared_costs(
 
 
 def _price_trees(costs: Costs, kinds: Iterable[str]) -> dict[str, float]:
-    """Return the prices of trees of some kinds; a missing price in units is TREE."""
+    """Return the prices of trees of some kinds; for costs in units, a missing price is TREE."""
     trees = {kind: costs.trees.get(kind, TREE) for kind in kinds}
     if costs.unit == SECONDS and not set(trees) <= set(costs.trees):
         example = dict.fromkeys(trees, 5e-8)

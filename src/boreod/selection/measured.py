@@ -2,17 +2,17 @@
 
 Searches and scores are timed separately, on a few training rows and one thread. A score is timed at
 its smallest, a middle and its largest k, and at all k together. If all k together take less time
-than the sum of the single k, the columns share work, and the difference is the time of this work.
+than the sum of the times of single k, the columns share work, and the difference is the time of
+the shared work.
 Prices include a reserve of a quarter.
 
 Calls with few rows are also timed part by part. The price of a call is its time beyond the prices
 of its rows: the time of checks and all other work that is done once per call. A row in a batch of b
-rows pays 1 / b of this price. Calls with one row and calls with ten rows are timed, because the two
-differ: a call with several rows searches for copies, and some kernels handle 16 rows at once.
+rows pays 1 / b of this price. Calls with one row and calls with ten rows are timed, because their
+work differs: a call with several rows searches for copies, and some kernels handle 16 rows at once.
 
 When the same part is timed again and again, its arrays stay in the cache, unlike in a whole
-prediction. The times of parts are therefore scaled up so that they add up to the time of the whole
-detector.
+prediction. The times of parts are therefore scaled up until their sum is the whole detector's time.
 """
 
 import time
@@ -42,8 +42,8 @@ PATIENCE = 0.02
 SCORE_ROWS = 64
 # Times are multiplied by this factor, because predictions with cold caches take longer.
 RESERVE = 1.25
-# Number of rows that are timed if a call takes long regardless of its rows, so that the price is
-# the price in a large batch.
+# Number of rows on which work is timed that takes long even for few rows, so that the price is the
+# price in a large batch.
 CALL_ROWS = 1024
 # The smallest price of a column, so that no column is free.
 MIN_SECONDS = 1e-9
@@ -107,7 +107,7 @@ def seconds(work: Callable[[Any], object], item: Any, patience: float = 0.0) -> 
 def _time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
     """Return the median processor time over some items in seconds, with the reserve.
 
-    The result is the lower median of two rounds, because other processes may disturb one of them.
+    There are two rounds, because other processes may disturb one. The lower median is returned.
     """
     # The first call may compile kernels.
     work(items[0])
@@ -296,7 +296,7 @@ def _time_score(
     """Return the seconds of own work, of work shared with smaller k, and of geometry, by k."""
     reads_geometry = s.definition.reads == "geometry"
     most = min(view.geometry_rows, 6) if reads_geometry else SCORE_ROWS
-    # The known parts store the geometry after the first call; fresh parts must compute it again.
+    # The known parts store the geometry after the first call. New parts must compute it again.
     known = clock.parts(block, most)
 
     def work(ks: Ks) -> tuple[float, float]:
@@ -331,7 +331,7 @@ def _probes(ks: Ks) -> Ks:
 def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
     """Measure at a few ks and interpolate linearly, which never underestimates convex times.
 
-    A smaller k never costs more than a larger k, so the opposite is noise and is removed.
+    A smaller k never takes longer than a larger k. If it seems to, its time is lowered.
     """
     probes = _probes(ks)
     if not probes:

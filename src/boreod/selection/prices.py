@@ -5,19 +5,18 @@ spelling                   costs
 =========================  ===========================================================
 ``"measured:shared"``      seconds per row on this machine, shared work paid once
 ``"complexity:shared"``    operations in the paper's units, shared work paid once
-``"complexity:additive"``  the same, every column pays for all its needs
+``"complexity:additive"``  the same, but every column pays for all its needs
 ``{"lof_10": 50, ...}``    as declared, additive; raw columns and ``"tree"``, one tree of a
                            tree head, cost 1 by default
-``Costs(...)``             anything else
+``Costs(...)``             any other costs
 =========================  ===========================================================
 
 Prices of calls are measured only if a ``batch_size`` is set.
 
 Measured prices are cached, so that two fits to one table buy the same columns. The folder
 ``prices`` of the cache has one JSON file for each combination of machine, version of boreod, shape
-of the table and work that was timed. Prices can always be measured again. So a file that was
-changed is ignored, an error in writing a file is ignored, and users can delete the folder at any
-time.
+of the table and work that was timed. Prices can always be measured again. So files that were
+changed are not read, errors in writing a file are ignored, and users can delete the folder.
 """
 
 import hashlib
@@ -70,9 +69,9 @@ class PriceLists:
     """All price lists of the columns of a model.
 
     ``whole`` is the detector with all columns and heads. ``rows`` holds the rows on which times are
-    measured. ``neighbors`` is the back end that the user set. If ``fresh`` is true, times are
-    measured even if the cache has them. ``measured`` holds the measured costs, with or without
-    prices of calls, and is None before they are measured.
+    measured. ``neighbors`` is the search back end that the user set. If ``fresh`` is true, times
+    are measured even if the cache holds prices. ``measured`` holds the measured costs, with or
+    without prices of calls. It is None before the first measurement.
     """
 
     training: Training
@@ -148,8 +147,7 @@ class PriceLists:
         quantiles = self.training.scaler.quantiles
         if not len(quantiles):
             return np.full((CALL_ROWS, n_columns), 0.5)
-        # With equal values, the processor would predict every branch, and scaling would be too
-        # fast.
+        # With equal values, the processor would predict every branch, and scaling would be fast.
         random = np.random.default_rng(0)
         places = random.integers(quantiles.shape[1] - 1, size=(CALL_ROWS, n_columns))
         columns = np.arange(n_columns)
@@ -205,8 +203,8 @@ def remembered_costs(
     """Return the cached prices of columns, or measure the prices and cache them.
 
     Cached prices must have the same ``facts``, see :func:`facts_of_prices`. If ``fresh`` is true,
-    prices are always measured. If ``rows`` holds prices of rows, ``measure`` adds prices of calls
-    to them; both are written to the same file.
+    prices are always measured. If ``rows`` holds prices of rows, ``measure`` must return these
+    prices with prices of calls added; both are written to the same file.
     """
     known = None if fresh else _read(facts, names, rows)
     if known is not None:
@@ -310,7 +308,7 @@ def _read(facts: Facts, names: list[str], rows: Costs | None) -> Costs | None:
     """Return the prices in the file for these facts, or None if there is no valid file.
 
     A file is valid if it was not changed. If ``rows`` is given, the file must hold these prices of
-    rows, and prices of calls.
+    rows and also prices of calls.
     """
     # A file that boreod did not write may cause any of these errors.
     with suppress(OSError, ValueError, TypeError, LookupError, RuntimeError):

@@ -1,7 +1,7 @@
 """Orthogonal matching pursuit for logistic regression, plain and cost-aware.
 
 In the paper's Algorithm 1, the column that explains most of the residual joins the model, the model
-is solved again, and so on. The criterion is that of the paper,
+is solved again, and so on. The criterion is the one of the paper,
 
     |phi_j' r| / (phi_j' phi_j)    plain,    the same / c(j)    cost-aware,
 
@@ -48,8 +48,8 @@ class Path:
     """The path of one bag through the columns, as far as it has been followed.
 
     ``order`` holds the places of columns in the order in which they joined. ``spent`` holds, for
-    each of them, the total cost up to this column. ``coefficients`` are the coefficients of the
-    last model that was solved, for standardized columns, with the intercept first.
+    each of these columns, the total cost up to this column. ``coefficients`` are the coefficients
+    of the last model that was solved, for standardized columns, with the intercept first.
     """
 
     order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -57,7 +57,7 @@ class Path:
     coefficients: NDArray = field(default_factory=lambda: np.zeros(1))
 
     def buy(self, costs: Costs, budget: float) -> tuple[NDArray, bool]:
-        """Return the places of the columns before the first that does not fit into a budget.
+        """Return the places of the columns before the first column that does not fit a budget.
 
         Also return whether the path is long enough for this budget.
         """
@@ -104,8 +104,8 @@ def pursue(
     """
     if columns.shape != (len(targets), len(costs.names)):
         raise ValueError(
-            f"`columns` must have {len(targets)} rows, one a target, and {len(costs.names)} "
-            f"columns, one a price; got the shape {columns.shape}."
+            f"`columns` must have {len(targets)} rows (one per target) and {len(costs.names)} "
+            f"columns (one per price); got the shape {columns.shape}."
         )
     path = path or Path()
     if weights is None:
@@ -267,7 +267,7 @@ def _best(
     levels: NDArray,
     cost_aware: bool,
 ) -> int:
-    """Return the free column with the largest criterion; of equal columns, the first."""
+    """Return the free column with the largest criterion; if several are equal, the first one."""
     best = -1
     highest = -1.0
     for column in range(explained.shape[0]):

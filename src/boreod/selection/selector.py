@@ -2,8 +2,8 @@
 
 A choice by value per cost can spend a budget on many cheap columns even if one expensive column
 would be better. Therefore a single column is a candidate too. Every bag names the column that best
-separates its outliers from its inliers, and the column that most bags name is the candidate. It is
-judged on out-of-bag rows, because a column may fit a few labels by chance.
+separates its outliers from its inliers, and the column that most bags name is the candidate. The
+candidate is judged on out-of-bag rows, because a column may fit a few labels by chance.
 """
 
 from copy import copy
@@ -54,11 +54,11 @@ MEASURE_AGAIN = (
 
 
 class Selector:
-    """Chooses columns for budgets, and keeps the paths that it has followed.
+    """Chooses columns for budgets, and keeps the paths that were followed for earlier budgets.
 
-    ``whole`` was learned from all columns and heads. Some of the ``rows`` are kept to measure
-    prices. ``neighbors`` is the back end that the user set. Prices are computed when they are
-    needed.
+    ``whole`` is the detector that was learned from all columns and heads, with its out-of-bag
+    results. Some of the ``rows`` are kept to measure prices. ``neighbors`` is the search back end
+    that the user set. Prices are computed when they are needed.
     """
 
     def __init__(self, training: Training, whole: Learned, rows: NDArray, neighbors: Any) -> None:
@@ -127,7 +127,7 @@ class Selector:
         return 0.0 if can_do_without else cost_of_fewest(self.learner, costs)
 
     def budget_range(self, costs: Any, unit: str, batch_size: int | None) -> list[float | str]:
-        """Return budgets from the cheapest column to everything."""
+        """Return budgets from the price of the cheapest column to that of the whole detector."""
         prices = self.prices.read(costs, unit, batch_size).in_batches(batch_size)
         most = prices.cost_of_trees(self.prices.whole.tree_counts)
         return budgets_over(prices, most, self._cost_of_fewest_trees(prices))
@@ -138,7 +138,7 @@ class Selector:
         _check_affordable(budget, costs)
         if costs.total() <= budget:
             return price_columns(costs.names, {}, costs, budget)
-        # A column that is never affordable would end the path of every bag that chooses it.
+        # A column that costs more than the budget would end the path of every bag that chooses it.
         affordable = list(compress(costs.names, costs.alone <= budget))
         fill = how.skip_unaffordable
         offered = costs.only(affordable) if fill and affordable != costs.names else costs
@@ -157,15 +157,15 @@ class Selector:
                 f"the first column, {names[order[0]]!r}, ends the choice, because it costs",
                 costs.alone[order[0]],
                 costs.unit,
-                ". Raise it, or skip such columns: `skip_unaffordable=True`.",
+                ". Raise the budget, or skip such columns: `skip_unaffordable=True`.",
             )
         return price_columns(chosen, shares, costs, budget)
 
     def _better_alone(self, choice: Selection, oob: OutOfBag) -> Selection:
-        """Return a single affordable column if it is clearly better than a choice, or the choice.
+        """Return a choice or, if it is clearly better, the single column that most bags name.
 
-        Both are judged on out-of-bag rows. The column is clearly better if its AUC is higher by
-        more than one standard error.
+        The column and the choice are judged on out-of-bag rows. The column is clearly better if its
+        AUC is higher by more than one standard error.
         """
         outliers, scores = oob.judged()
         is_everything = len(choice.columns) == len(choice.costs.names)
@@ -184,7 +184,7 @@ class Selector:
             if paths.rules.cost_aware == cost_aware and paths.costs == costs:
                 return paths
         bags = self.training.bags
-        # With tree heads, candidates are compared anyway, so few bags are enough.
+        # With tree heads, several candidates are compared, so paths of a few bags are enough.
         if self.prices.whole.tree_heads:
             bags = bags.first(FEW_BAGS)
         places = self.training.place_of(costs.names)
@@ -194,10 +194,10 @@ class Selector:
         return paths
 
     def _best_single(self, costs: Costs, budget: float) -> tuple[str, float]:
-        """Return the affordable column that most bags name, and the out-of-bag AUC of this choice.
+        """Return the affordable column that most bags name, and an out-of-bag AUC of this choice.
 
-        The AUC is that of out-of-bag rows, where each bag votes with the column that it names. It
-        is NaN if the out-of-bag rows are not of both classes.
+        For the AUC, each bag scores its out-of-bag rows by the column that this bag names. The AUC
+        is NaN if the out-of-bag rows do not have both classes.
         """
         offered = self.training.place_of(costs.names)[costs.alone <= budget]
         differences = self._differences
@@ -230,7 +230,7 @@ class Selector:
         return np.flatnonzero(self.training.codes >= 0)
 
     def _ranks(self, columns: NDArray) -> NDArray:
-        """Return the ranks of labelled rows, scaled to between 0 and 1.
+        """Return the ranks of labelled rows in some columns, scaled to between 0 and 1.
 
         Unlike values, ranks do not depend on long tails.
         """
@@ -243,8 +243,8 @@ def _check_call(budget: float, batch_size: int, costs: Costs, least: float) -> N
     if budget < least:
         rows = "a row alone" if batch_size == 1 else f"a row in batches of {batch_size}"
         advice = (
-            ", most of it for the call. Raise it, or pass more rows at once: a larger `batch_size` "
-            f"(--batch); {MEASURE_AGAIN}."
+            ", most of it for the call. Raise the budget, or pass more rows per call: a larger "
+            f"`batch_size` (--batch); {MEASURE_AGAIN}."
         )
         raise too_low(budget, f"{rows} costs at least", least, costs.unit, advice)
 

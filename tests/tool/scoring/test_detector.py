@@ -332,7 +332,7 @@ def test_labels_and_their_name_are_not_mixed_up(frame, codes):
 def test_an_array_has_no_columns_to_name(labelled):
     gaps = np.where(labelled[0] > 2, np.nan, labelled[0])
     for rows in (labelled[0], gaps):
-        with pytest.raises(TypeError, match="`label` is of frames and files"):
+        with pytest.raises(TypeError, match="`label` is an option for frames and files"):
             Detector(**QUICK).fit(rows, label="fraud")
 
 
