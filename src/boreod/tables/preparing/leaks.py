@@ -213,7 +213,8 @@ def _tell_rare(chosen: _Chosen, values: NDArray) -> str:
     others = int(is_odd[~outliers].sum()) * chosen.weight
     if own < max(ENOUGH_OUTLIERS, 0.5 * outliers.sum()) or others > MOST_ODD * own:
         return ""
-    return f"is unusual in {own} of {outliers.sum()} labelled outliers and in {others} other rows"
+    counted = f"{own} of {outliers.sum()} labelled outliers"
+    return f"differs from the usual in {counted} and in {others} other rows"
 
 
 def _tell_reviewed(chosen: _Chosen, values: NDArray) -> str:
