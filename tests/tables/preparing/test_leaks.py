@@ -153,10 +153,10 @@ def test_values_that_only_reviewed_outliers_have(codes):
     if_open = random.choice(["open", "new", "sent"], 3000)
     status = np.where(is_closed, "closed by investigator", if_open)
     refunds = np.where(is_closed, random.lognormal(3, 1, 3000), 0.0)
-    own = f"{IS_CLOSED.sum()} of {(codes == 1).sum()} labelled outliers and in 2 other rows"
+    own = f"{IS_CLOSED.sum()} of {(codes == 1).sum()} labelled outliers and 2 other rows"
     for column in (status, refunds, pa.array(refunds, mask=~is_closed)):
         (note,) = leaks_of(column, codes)
-        assert f"'c' differs from the usual in {own}" in note.replace(" is missing", "")
+        assert f"'c' is unusual for {own}" in note.replace(" is missing", "")
     more = np.where(is_closed | (np.arange(3000) < 10), "closed", if_open)
     assert leaks_of(more, codes) == []
 

@@ -32,8 +32,8 @@ ENOUGH_INLIERS = 1000
 MOST_HIDDEN = 3
 # A column is no accident if such a cut has at most this probability for columns without any use.
 CHANCE = 1e-6
-# Labelled outliers differ from others if their AUC is so many standard errors above 0.5.
-LIMIT = 2.0
+# Labelled outliers differ from other rows if this were less probable by chance.
+ERROR = 0.02
 # In a column that is filled in for outliers, at most so many other rows differ for each of them.
 MOST_ODD = 0.1
 # At most about this many rows without the code 1 are compared. More rows would show nothing new.
@@ -89,7 +89,6 @@ def find_leaks(
     chosen = _choose_rows(codes, assume)
     if chosen is None:
         return []
-    notes = []
     found: dict[str, list[tuple[float, str, str]]] = {}
     for place, (name, output) in enumerate(columns):
         values = matrix[chosen.places, place]
@@ -97,6 +96,7 @@ def find_leaks(
         what = _what_it_tells(chosen, values, quality, matrix)
         if what:
             found.setdefault(name, []).append((quality, what, output))
+    notes = []
     for name, candidates in found.items():
         _, what, output = max(candidates, key=lambda one: one[0])
         about = f"Column {shorten(name)}"
@@ -173,36 +173,31 @@ def _tell_hidden(chosen: _Chosen, values: NDArray, matrix: NDArray) -> str:
     """
     outliers = chosen.outliers
     n_own = int(outliers.sum())
-    cut = values[outliers].min()
-    passing = (values >= cut) & ~outliers
+    passing = (values >= values[outliers].min()) & ~outliers
     others = int(passing.sum()) * chosen.weight
     total = n_own + int((~outliers).sum()) * chosen.weight
-    chance = 2 * matrix.shape[1] * ((n_own + others) / total) ** n_own
-    inliers = (passing & chosen.inliers).sum()
     if (
         others > MOST_HIDDEN * n_own
-        or chance > CHANCE
-        or inliers > (1.0 - PERFECT) * chosen.inliers.sum()
+        or 2 * matrix.shape[1] * ((n_own + others) / total) ** n_own > CHANCE
+        or (passing & chosen.inliers).sum() > (1.0 - PERFECT) * chosen.inliers.sum()
     ):
         return ""
     # The lowest outlier made the cut, so it says nothing about the values above the cut.
     lowest = np.flatnonzero(outliers)[np.argmin(values[outliers])]
-    rows = np.delete(np.arange(len(values)), lowest)
-    rows = rows[(outliers | passing)[rows]]
-    if _difference(outliers[rows], values[rows]) > LIMIT:
-        return ""
-    level = 1.0 - NormalDist().cdf(LIMIT)
-    limit = NormalDist().inv_cdf(1.0 - level / (2 * matrix.shape[1]))
-    if np.abs(_difference(outliers[rows], matrix[chosen.places[rows]])).max() > limit:
+    rows = np.setdiff1d(np.flatnonzero(outliers | passing), lowest)
+    own = _difference(outliers[rows], values[rows])
+    all_columns = np.abs(_difference(outliers[rows], matrix[chosen.places[rows]]))
+    # The more columns there are, the more they differ by chance.
+    limit = NormalDist().inv_cdf(1.0 - ERROR / (2 * matrix.shape[1]))
+    if own > NormalDist().inv_cdf(1.0 - ERROR) or all_columns.max() > limit:
         return ""
     return f"alone tells all labelled outliers, and {others} rows like them, from the others"
 
 
 def _difference(outliers: NDArray, values: NDArray) -> NDArray:
     """Return by how many standard errors the AUC of outliers is above 0.5, for each column."""
-    n_own = outliers.sum()
-    error = np.sqrt((len(outliers) + 1) / (12 * n_own * (len(outliers) - n_own)))
-    return (auc(outliers, values) - 0.5) / error
+    product = outliers.sum() * (~outliers).sum()
+    return (auc(outliers, values) - 0.5) / np.sqrt((len(outliers) + 1) / (12 * product))
 
 
 def _tell_rare(chosen: _Chosen, values: NDArray) -> str:
@@ -213,17 +208,16 @@ def _tell_rare(chosen: _Chosen, values: NDArray) -> str:
     others = int(is_odd[~outliers].sum()) * chosen.weight
     if own < max(ENOUGH_OUTLIERS, 0.5 * outliers.sum()) or others > MOST_ODD * own:
         return ""
-    counted = f"{own} of {outliers.sum()} labelled outliers"
-    return f"differs from the usual in {counted} and in {others} other rows"
+    return f"is unusual for {own} of {outliers.sum()} labelled outliers and {others} other rows"
 
 
 def _tell_reviewed(chosen: _Chosen, values: NDArray) -> str:
     """Describe a column that tells which rows have a label."""
     known = chosen.outliers | chosen.inliers
-    n_few = min(chosen.inliers.sum(), (~known).sum())
-    if n_few < ENOUGH_OUTLIERS or _auc_either_way(known, values) < PERFECT:
-        return ""
-    return "alone tells labelled rows from unlabelled ones"
+    is_enough = min(chosen.inliers.sum(), (~known).sum()) >= ENOUGH_OUTLIERS
+    if is_enough and _auc_either_way(known, values) >= PERFECT:
+        return "alone tells labelled rows from unlabelled ones"
+    return ""
 
 
 def _find_orders(table: Any, chosen: NDArray, outliers: NDArray, ids: list[str]) -> list[str]:
