@@ -1,7 +1,12 @@
-"""Formatting of names and numbers for messages, and suggestions for misspelled names."""
+"""Formatting of names and numbers for messages, and suggestions for misspelled names.
+
+Warnings are told once in every call.
+"""
 
 import difflib
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from math import log10
 from typing import Any
 
@@ -172,3 +177,24 @@ def show_probability(value: float) -> str:
         return f"{value:.3g}"
     digits = min(int(-log10(max(1.0 - value, 1e-8))) + 2, 8)
     return f"{value:.{digits}f}".rstrip("0").rstrip(".")
+
+
+@contextmanager
+def tell_once() -> Iterator[None]:
+    """Show each different warning once, and restore the filters of warnings at the end."""
+    seen: set[str] = set()
+    is_over = False
+    with warnings.catch_warnings():
+        tell = warnings.showwarning
+
+        def show(message: Warning | str, *place: Any, **more: Any) -> None:
+            if is_over or str(message) not in seen:
+                seen.add(str(message))
+                tell(message, *place, **more)
+
+        warnings.showwarning = show
+        try:
+            yield
+        finally:
+            # If threads overlap, this function may stay in place. It then shows everything.
+            is_over = True

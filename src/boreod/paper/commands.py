@@ -40,7 +40,11 @@ def evaluate(
     ] = Path("results"),
     methods: Annotated[
         str | None,
-        typer.Option(help="Methods, separated by commas; default: all that are installed."),
+        typer.Option(
+            help="Methods, separated by commas: detector, best, mean, greedy, ssad, ssad+or, be, "
+            "bore, trees, catboost, xgboost, xgbod, iforest, knn; by default all that are "
+            "installed, except knn."
+        ),
     ] = None,
     budgets: Annotated[
         str | None, typer.Option(help="Times per row, such as 20us,1ms; 'none' for no budgets.")
@@ -85,6 +89,8 @@ def evaluate(
         "transductive" if transductive else "unseen",
         seed,
     )
+    # Misspelled names must not wait for a large table.
+    plan.check()
     columns = Roles(label, ids, drop, keep or None, since, labels, inlier_label)
     wishes = Wishes(
         assume=False,

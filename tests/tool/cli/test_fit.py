@@ -74,7 +74,7 @@ def test_fit_to_and_from_text(folder, tmp_path):
     assert "80 rows, 9 outliers, 62 inliers, 9 unlabelled" in result.stdout
     assert "amount, net" in result.stdout
     assert "boreod score" in result.stdout
-    assert "Note: " in result.stderr
+    assert "Note: With this method, new rows that almost equal a labelled outlier" in result.stderr
     run("score", tmp_path / "m.boreod", tmp_path / "t.csv", *reading, "-o", tmp_path / "s.csv")
     first = (tmp_path / "s.csv").read_text().splitlines()[1]
     assert first.startswith('"000",0.')

@@ -68,6 +68,13 @@ class Plan:
     protocol: str = "unseen"
     seed: int = 0
 
+    def check(self) -> None:
+        """Raise if a name or a budget is none, or a package that a method needs is missing."""
+        check_choice("method", self.method, ("detector", "bore"))
+        for name, lack in find_missing(self.methods or ()).items():
+            raise ImportError(f"Method {name!r} {lack}")
+        _read_budgets(self)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -172,14 +179,12 @@ def compare_methods(
     2
     """
     plan = plan or Plan()
-    check_choice("method", plan.method, ("detector", "bore"))
+    plan.check()
     rows = X if isinstance(X, TableRows) else read_rows(Detector(), X, fitting=True)
     codes, _ = read_labels(y, len(rows), outlier_label)
     methods = plan.methods
     if methods is None:
         methods = [m.name for m in METHODS.values() if m.is_installed and m.group != "unlabelled"]
-    for name, lack in find_missing(methods).items():
-        raise ImportError(f"Method {name!r} {lack}")
     budgets = _read_budgets(plan)
     # Labels that cannot be split are refused here.
     split_rows(codes, 0, plan.protocol, plan.seed)

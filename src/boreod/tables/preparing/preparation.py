@@ -13,7 +13,7 @@ from boreod.tables.preparing import decisions, leaks
 from boreod.tables.preparing.since import Since, add_to_table, found_in, is_whole
 from boreod.tables.preparing.steps import STORED_BYTES, LevelStep, Step, Targets, make_targets
 from boreod.tables.reading.blocks import check_columns
-from boreod.text import listed, shorten, suggest
+from boreod.text import listed, shorten, suggest, tell_once
 
 # The version of stored preparations.
 VERSION = 3
@@ -85,6 +85,7 @@ class Preparation:
         self.fit_transform(table, codes, **options)
         return self
 
+    @tell_once()
     def fit_transform(
         self,
         table: Any,

@@ -15,6 +15,11 @@ from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, prin
 
 # The largest number of lines of a printed table.
 MAX_LINES = 40
+NEAR_COPIES = (
+    "With this method, new rows that almost equal a labelled outlier of the table (rounded, for "
+    "example) may lose their alerts: they find it as a neighbor and do not look rare. Equal rows "
+    "keep theirs, and --method detector keeps both."
+)
 # Longer cells, such as names of columns, are cut.
 MAX_LETTERS = 100
 # With at most this many columns, each column has its own line.
@@ -156,6 +161,8 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> N
 
     if not quiet:
         print_notes(facts["notes"])
+        if facts["method"] == "BORE":
+            print_notes([NEAR_COPIES])
         print_preparation(facts["preparation"])
         print_training(facts)
         if facts["budget"] is not None:

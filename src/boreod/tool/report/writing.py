@@ -16,7 +16,7 @@ from boreod.files import write_text
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Progress
 from boreod.predictor import settings_of
-from boreod.text import shorten, show_number, show_probability, suggest
+from boreod.text import shorten, show_number, show_probability, suggest, tell_once
 from boreod.tool.documents import Block, Facts, Paragraph, Section, to_page
 from boreod.tool.drawing.charts import Curve
 from boreod.tool.models import list_assumptions, ranks_only
@@ -97,6 +97,7 @@ class ReportOptions:
     verbose: bool = False
 
 
+@tell_once()
 def write_report(
     model: Detector, path: str | PathLike[str], table: Any = None, **options: Any
 ) -> None:
