@@ -112,8 +112,7 @@ def evaluate(
     counts = [int((codes == code).sum()) for code in (1, 0, -1)]
     about = (
         f"{name_source(table)}: {count_of(counts[0], 'outlier')}, {count_of(counts[1], 'inlier')}, "
-        f"{count_of(counts[2], 'unlabelled row')}, {count_of(len(preparation.names_), 'column')} "
-        "of numbers."
+        f"{count_of(counts[2], 'unlabelled row')}; columns of numbers: {len(preparation.names_)}."
     )
     section = present(found, about, output)
     write_text(output / "comparison.md", to_markdown(section, level=1))

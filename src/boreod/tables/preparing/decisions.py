@@ -159,8 +159,7 @@ def _decide_codes(words: Any, asked: Question, kind: str) -> Decision:
         replace(found.step, kind=kind),
         f"codes: {found.done}",
         f"Column {shorten(asked.name)} holds whole numbers that are taken for codes, because of "
-        "its name or of numbers beyond 2**53. Codes have levels and no order. If they are amounts, "
-        "rename the column, or write such numbers with decimals.",
+        "its name or size. Codes have no order. For amounts, rename the column, or use floats.",
     )
 
 

@@ -73,8 +73,7 @@ def fit(
         ),
     ] = None,
     rows_per_day: Annotated[
-        float | None,
-        Option(help="Number of rows per day; --threshold alerts:20 then means 20 alerts per day."),
+        float | None, Option(help="Number of rows per day; alerts:20 then means 20 alerts per day.")
     ] = None,
     prior: Annotated[
         float | None,
@@ -308,16 +307,11 @@ def print_limits(facts: dict[str, Any]) -> None:
     if facts["budget"] is not None:
         spent = show_cost(facts["cost"], facts["unit"])
         limit = _budget_text(facts["budget"]) + in_batches(facts["batch_size"])
-        typer.echo(
-            f"Budget: the model spends {spent} of {limit} and has "
-            f"{count_of(len(facts['columns']), 'column')}."
-        )
+        typer.echo(f"Budget: the model spends {spent} of {limit}.")
     if facts["price"] is not None:
         typer.echo(f"Time: scoring takes {show_times(**facts['price'])}.")
     if facts["trees"] is not None:
-        bought = ", ".join(
-            f"{n} of the head {head!r}" for head, n in facts["trees"]["of_every_bag"].items()
-        )
+        bought = ", ".join(f"{n} of head {h!r}" for h, n in facts["trees"]["of_every_bag"].items())
         spent = show_cost(facts["trees"]["cost"], facts["unit"])
         typer.echo(f"Trees: each bag has {bought}. The trees take {spent} of the budget.")
     if facts["prices"] is not None:
@@ -340,10 +334,7 @@ def print_limits(facts: dict[str, Any]) -> None:
             f"outliers, this distance is at most {novelty['usual_distance']:.3g}."
         )
     else:
-        typer.echo(
-            "Novelty: unknown, because the model searches no neighbors. Rows with values outside "
-            "the ranges of the training rows are still found."
-        )
+        typer.echo("Novelty: unknown, as no neighbors are searched; values out of range are found.")
 
 
 def _threshold_origin(facts: dict[str, Any]) -> str:

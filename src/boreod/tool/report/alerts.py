@@ -45,8 +45,7 @@ class Workload:
         if (cost_miss is None) != (cost_alert is None):
             raise ValueError(
                 "`cost_miss` (--cost-miss) and `cost_alert` (--cost-alert) belong together: the "
-                "cost of an outlier that nobody looks at, and the cost of looking at a row. Give "
-                "both or neither."
+                "costs of a missed outlier and of looking at a row. Give both or neither."
             )
         if alerts is not None and rows_per_day is not None and alerts > rows_per_day:
             raise ValueError(
@@ -160,8 +159,7 @@ def _without_labels(evidence: Evidence, workload: Workload, chosen: Alerts) -> s
     return (
         f"{why}, so nobody knows how many alerts are right. The model raises "
         f"{workload.say(chosen.share)}: the rows that look least like the others. Look at the "
-        "first 15 below, label what you find, and fit again: then this page shows what is "
-        "caught."
+        "first 15 below, label what you find, and fit again: then this page shows what is caught."
     )
 
 
@@ -227,7 +225,7 @@ def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
         text += (
             f"The cheapest threshold on these rows is {show_probability(best.threshold)} "
             f"({workload.say(best.share)}), which costs {at_least}{show_number(least)}. It was "
-            "picked on these rows, so it will cost a little more on other rows. "
+            "picked on these rows, so it may cost a little more on other rows. "
         )
     if least >= nothing:
         text += "No threshold is cheaper than looking at no row. "
@@ -312,9 +310,8 @@ def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> 
     if workload.is_day:
         where = f"a day with {workload.rows:,.0f} rows"
     text = (
-        "The model raises an alert if the probability of a row is above "
-        f"{show_probability(chosen.threshold)}. In {where}, this makes "
-        f"{show_number(chosen.share * workload.rows)} alerts"
+        f"The model raises an alert for probabilities above {show_probability(chosen.threshold)}. "
+        f"In {where}, this makes {show_number(chosen.share * workload.rows)} alerts"
     )
     if workload.alerts is not None and chosen.threshold != float(evidence.model.threshold_):
         text = (

@@ -71,9 +71,8 @@ def _describe_missing(evidence: Evidence) -> str:
         return "No value was missing in the columns that the model learned from."
     shown = ", ".join(done[:5]) + (f" and {len(done) - 5} more" if len(done) > 5 else "")
     return (
-        f"Values were missing in {shown} when the model was fitted. Missing values were filled, or "
-        "a further column marks them: the table below says which. The model does the same with "
-        "new rows."
+        f"Values were missing in {shown} when the model was fitted. They were filled or marked in "
+        "columns of their own, as the table below says. The model does the same with new rows."
     )
 
 
@@ -203,8 +202,7 @@ def _heads(evidence: Evidence) -> list[Block]:
     heads = list_heads(model)
     text = (
         f"The method is {name_method(model)}. On each of up to {model.n_estimators} bags of rows, "
-        f"{count_of(len(heads), 'head')} {'was' if len(heads) == 1 else 'were'} fitted; a head is "
-        "a classifier."
+        f"{count_of(len(heads), 'head')} {'was' if len(heads) == 1 else 'were'} fitted."
     )
     if len(heads) > 1 and not evidence.ranks_only:
         text += (
@@ -215,7 +213,7 @@ def _heads(evidence: Evidence) -> list[Block]:
         [head.kind, show_percent(head.weight), f"{head.trees:,}" if head.trees else "-"]
         for head in heads
     ]
-    table = Table(["head", "weight", "trees"], rows, caption="Heads, the heaviest first")
+    table = Table(["head", "weight", "trees"], rows, caption="Classifiers (heads) by weight")
     return [Paragraph(text), table]
 
 
@@ -306,7 +304,7 @@ def trace_budgets(evidence: Evidence, folder: Path) -> Section:
     curve = evidence.model.record_.curve
     if curve is None:
         text = (
-            "The model came without a budget curve. Fit with --curve to have one; in Python, "
+            "The model came without a budget curve. Fit with --curve to have a curve. In Python, "
             "model.budget_curve() traces it."
         )
         if evidence.ranks_only:

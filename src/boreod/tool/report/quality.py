@@ -168,15 +168,13 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
     figure = draw_figure(
         folder / "calibration",
         (4.8, 5.3),
-        "Each point is a group of rows with similar probabilities. On the line, the probability "
-        "is the share of outliers. Above the line, the probability is too low. Whiskers are 95 % "
-        "Wilson intervals. Hollow points are groups without outliers.",
+        "Points are groups of rows with similar probabilities, which are right on the line and too "
+        "low above it. Whiskers are 95 % Wilson intervals. Hollow points have no outliers.",
         lambda ax: draw_calibration(ax, outliers, scores, n_bins),
     )
     text = (
         f"The probabilities of {count_of(len(scores), 'judged row')} add up to "
-        f"{show_number(float(scores.sum()))} outliers. In fact, {outliers.sum():,} of these rows "
-        "are labelled outliers. "
+        f"{show_number(float(scores.sum()))} outliers; {outliers.sum():,} are labelled outliers. "
     )
     if evidence.model.prior is None:
         text += (
@@ -256,10 +254,10 @@ def _describe_counts(counts: dict[str, NDArray], name: str, starts: NDArray, lab
     if not counts["alerts"].any():
         return f"In these {count_of(len(starts), name)}, no row is above the threshold."
     text = (
-        f"The model raises {count_of(int(counts['alerts'].sum()), 'alert')} in "
-        f"{count_of(len(starts), name)} from {starts[0]} on. The median is "
-        f"{show_number(float(np.median(counts['alerts'][busy])))} per {name}. The {name} that "
-        f"starts with {starts[most]} has the most ({counts['alerts'][most]:,})."
+        f"In {count_of(len(starts), name)} from {starts[0]} on, the model raises "
+        f"{count_of(int(counts['alerts'].sum()), 'alert')}. The median is "
+        f"{show_number(float(np.median(counts['alerts'][busy])))} per {name}. The {name} of "
+        f"{starts[most]} has the most ({counts['alerts'][most]:,})."
     )
     half = len(starts) // 2
     if labelled:
@@ -273,7 +271,7 @@ def _describe_counts(counts: dict[str, NDArray], name: str, starts: NDArray, lab
     expected = counts["rows"] * counts["alerts"].sum() / counts["rows"].sum()
     # The smallest p-value of the number of alerts in a period, corrected for the number of periods.
     if poisson.sf(counts["alerts"] - 1, expected).min() * len(starts) < 0.01:
-        text += f" Chance does not explain the largest number of a {name}: look for the cause."
+        text += f" At least one {name} has more alerts than chance explains: look for the cause."
     return text
 
 

@@ -69,11 +69,10 @@ def _describe_reasons(evidence: Evidence) -> str:
     meaning = "looking like an outlier" if evidence.ranks_only else "being an outlier"
     text = (
         f"A reason compares a value with the values of normal rows, which are {who}. Or it says "
-        "what outlier scores see in the neighborhood of a row (scores are explained under "
-        "\N{LEFT DOUBLE QUOTATION MARK}The columns in use\N{RIGHT DOUBLE QUOTATION MARK}). The "
-        "number after a reason is what the reason adds to the log-odds, compared with the mean "
-        f"inlier: +0.7 doubles the odds of {meaning}, and +2.3 makes the odds ten times as high. "
-        "Reasons show what the model saw, not what made a row an outlier."
+        "what outlier scores see in the neighborhood of a row (see \N{LEFT DOUBLE QUOTATION MARK}"
+        "The columns in use\N{RIGHT DOUBLE QUOTATION MARK}). The number after a reason is what it "
+        f"adds to the log-odds of the mean inlier: +0.7 doubles the odds of {meaning}, +2.3 makes "
+        "them ten times as high. Reasons show what the model saw, not what caused an outlier."
     )
     if evidence.is_own and not evidence.ranks_only:
         text += " Reasons come from the whole model, which has seen the labels of these rows."
@@ -103,8 +102,7 @@ def name_novel(evidence: Evidence) -> Section:
     if found.distances is None:
         text = (
             "The model searches no neighbors, so it does not know how far a row is from all "
-            "training rows. But scored tables name, in the column 'outside', the columns whose "
-            "values are outside the range of the training rows."
+            "training rows. But the column 'outside' of scored tables names values out of range."
         )
         return Section(title, [Paragraph(text)])
     novel = np.flatnonzero(found.novel)
@@ -112,7 +110,7 @@ def name_novel(evidence: Evidence) -> Section:
         "Labels show a model only kinds of outliers that are known. So every row is also compared "
         "with the training rows themselves, by its distance to the 10th nearest training row. For "
         "99 % of the training rows that are not labelled outliers, this distance is at most "
-        f"{show_number(found.usual)}. A row with a distance above "
+        f"{show_number(found.usual)} (the usual distance). A row with a distance above "
         f"{show_number(evidence.model.fitted_.seen.limit)} is novel. It is an alert whatever its "
         f"probability, and should be looked at first. Here, {count_of(len(novel), 'row')} of "
         f"{len(found.novel):,} {'is' if len(novel) == 1 else 'are'} novel."
@@ -164,9 +162,8 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
     text = (
         f"{count_of(int(outliers.sum()), 'outlier')} and "
         f"{count_of(int((~outliers).sum()), 'inlier')} were drawn at random. Rows that are alike "
-        "are close. The representation holds the columns that the model sees. Distances between "
-        "groups and the size of groups mean nothing in such a map, so the outliers among the "
-        f"nearest rows are counted. {' '.join(remarks)} "
+        "are close. The representation is what the model sees. Distances between groups and the "
+        f"size of groups mean nothing, so the nearest rows are counted. {' '.join(remarks)} "
         f"By chance, {show_percent(float(outliers.mean()))} would be outliers."
     )
     return Section(title, [Paragraph(text), Row(figures)])

@@ -30,9 +30,8 @@ from boreod.validation import UNLABELLED, is_frame, read_labels
 OUT_OF_BAG = (
     "Out-of-bag means: the model is an ensemble of many small models, each of which learned from "
     "some labelled rows only. A row is judged by the small models that did not learn from it. This "
-    "is nearly as honest as a test on new data, with two exceptions. First, all labelled rows took "
-    "part in the scaling of columns and, if there is a budget, in the choice of columns. Second, "
-    "the table has no outliers of kinds that are still unknown."
+    "is nearly as honest as new data, with two exceptions. All labelled rows took part in scaling "
+    "and, if there is a budget, choosing columns. And the table has no outliers of a new kind."
 )
 PREDICTED = (
     "Rows that the model has not learned from are judged by its predictions. This is the best test "
