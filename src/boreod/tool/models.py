@@ -102,7 +102,7 @@ def describe(model: Predictor) -> dict[str, Any]:
     costs = known_costs(model)
     choice = model.selection_
     curve = model.record_.curve
-    # For each head, the number of trees of every bag that was chosen within the budget.
+    # For each head with trees, the number of trees per bag that the budget bought.
     trees = None
     if choice is not None and choice.trees:
         trees = {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
@@ -142,7 +142,7 @@ def describe(model: Predictor) -> dict[str, Any]:
 
 
 def price_rows(detector: Predictor) -> dict[str, float] | None:
-    """Return seconds per row, in large batches and for a single row; None if they are unknown."""
+    """Return seconds per row, in large batches and for a row alone; None if they are unknown."""
     many = price_of_rows(detector)
     one = price_of_rows(detector, batch_size=1)
     if many is None or one is None:
@@ -181,7 +181,7 @@ def _plain_curve(curve: Any) -> dict[str, Any] | None:
 
 
 class HeadSummary(NamedTuple):
-    """A head of a detector: its kind, its weight, and the number of trees of all its bags."""
+    """A head of a detector: its kind, its weight, and its number of trees in all bags together."""
 
     kind: str
     weight: float
@@ -189,7 +189,7 @@ class HeadSummary(NamedTuple):
 
 
 def name_method(model: Predictor) -> str:
-    """Return BORE if a detector has the parameters of the method in the paper, else Detector.
+    """Return "BORE" if a detector has the parameters of the method in the paper, else "Detector".
 
     Examples
     --------
@@ -234,8 +234,8 @@ def list_assumptions(model: Predictor) -> list[str]:
         return [
             "No row is labelled: rows are ranked by a consensus of scores.",
             "A probability is the share of training rows that look less like an outlier, not the "
-            "chance of being one.",
-            "Thresholds are numbers of alerts (alerts:20), as only labels show what is right.",
+            "chance that a row is an outlier.",
+            "Thresholds are numbers of alerts (alerts:20), as only labels show which are right.",
         ]
     known = model.oob_.summarize()
     sentences = []
@@ -250,7 +250,7 @@ def list_assumptions(model: Predictor) -> list[str]:
         verbs = ("looks", "was") if known.left_out == 1 else ("look", "were")
         sentences.append(
             f"{count_of(known.left_out, 'suspicious row')} without the label of outliers "
-            f"{verbs[0]} like the known ones and {verbs[1]} left out of the bags."
+            f"{verbs[0]} like known outliers and {verbs[1]} left out of the bags."
         )
     if model.prior is not None:
         sentences.append(

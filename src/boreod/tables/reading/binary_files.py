@@ -47,7 +47,7 @@ class Footer:
 
 
 def open_arrow(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
-    """Open an Arrow (Feather) file, in the file or the stream format, or a pipe."""
+    """Open an Arrow (Feather) file, in the file or the stream format, or a stream in a pipe."""
     kind = "an Arrow or Feather file"
     shown = "standard input" if path == locations.STANDARD else path
     with locations.reading(shown, kind):
@@ -242,7 +242,7 @@ def _keys(name: PurePosixPath) -> dict[str, str | None]:
 def _read_values(
     keys: list[dict[str, str | None]], types: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the values in folder names, with the declared or else the inferred types."""
+    """Return the values in folder names, with declared types or, if there are none, found types."""
     result: list[dict[str, Any]] = [{} for _ in keys]
     for name in dict.fromkeys(name for own in keys for name in own):
         places = [place for place, own in enumerate(keys) if name in own]

@@ -141,7 +141,7 @@ class Options(ReadOptions):
             places = [p for name in wanted for p, other in enumerate(known) if other == name]
         check_names([known[place] for place in places], shown, places)
         if not places:
-            raise TableError(f"No column of {shown} is left. Name fewer of them to drop (--drop).")
+            raise TableError(f"No column of {shown} is left. Name fewer columns to drop (--drop).")
         return places
 
 

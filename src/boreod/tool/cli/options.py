@@ -29,7 +29,7 @@ OtherOutlierLabel = Annotated[
     str | None, Option(help="Label of outliers; by default the label in the fit.")
 ]
 InlierLabel = Annotated[
-    str | None, Option(help="Label of inliers; rows with any other word are then unlabelled.")
+    str | None, Option(help="Label of inliers; rows with neither label are then unlabelled.")
 ]
 Labels = Annotated[
     str | None,
@@ -39,7 +39,7 @@ Labels = Annotated[
     ),
 ]
 Ids = Annotated[
-    list[str] | None, Option("--id", help="Columns that name rows; they are not learned from.")
+    list[str] | None, Option("--id", help="Columns that name rows and are not learned from.")
 ]
 Drop = Annotated[list[str] | None, Option(help="Columns to leave out.")]
 Keep = Annotated[list[str] | None, Option(help="The only columns to learn from.")]
@@ -87,14 +87,14 @@ OptionTable = dict[str, tuple[Any, ...]]
 READING: OptionTable = {
     "separator": (str | None, None, "Separator of cells in text files; detected by default."),
     "no_header": (bool, False, "The table has no column names; use c0, c1, ..."),
-    "header_line": (int | None, None, "Line of the column names, if others are above it.", 1),
+    "header_line": (int | None, None, "Number of the line with the column names.", 1),
     "encoding": (str | None, None, "Encoding of text files, such as cp1252; UTF-8 by default."),
     "decimal": (str | None, None, "Decimal point in text files, . or , (detected by default)."),
     "format": (
         str | None,
         None,
-        "Format: csv, tsv, jsonl, parquet, arrow, xlsx, sqlite or duckdb; by default that of the "
-        "suffix.",
+        "Format: csv, tsv, jsonl, parquet, arrow, xlsx, sqlite or duckdb; by default the suffix "
+        "decides.",
     ),
     "text": (list[str] | None, None, "Columns to read as text, not as numbers."),
     "bad_cells": (
@@ -145,7 +145,7 @@ def _parameters(table: OptionTable) -> Iterator[inspect.Parameter]:
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of ``READING`` in place of its parameter ``reading``.
 
-    The command gets their values as one dictionary of options of ``boreod.tables.open_table``.
+    The command gets the values as one dictionary of options of ``boreod.tables.open_table``.
     """
 
     @functools.wraps(command)
