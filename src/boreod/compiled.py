@@ -23,14 +23,13 @@ import os
 import pickle
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.files import closed_to_others, refuse_open
+from boreod.files import closed_to_others, refuse_open, warn
 
 Function = TypeVar("Function", bound=Callable[..., object])
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
@@ -100,10 +99,10 @@ class Kernel:
             # Numba raises an error if it finds no such directory.
             with contextlib.suppress(RuntimeError, OSError):
                 cache = _cache_class(self._stamp(), writable)(self._function)
-                # Numba chooses the folder for code in a zip archive without a look at it.
+                # Numba does not look at the folder for a zip archive.
                 refuse_open(cache.cache_path)
                 return cache
-        _warn(f"No directory for compiled code was found{AGAIN}")
+        warn(f"No directory for compiled code was found{AGAIN}")
         return None
 
     def _stamp(self) -> str | None:
@@ -235,7 +234,7 @@ def _cache_class(stamp: str | None, writable: bool) -> type:
                 return super().load_overload(*wanted)
             # A damaged file can raise any error.
             except Exception as error:
-                _warn(f"Machine code in {self.cache_path} is damaged ({error!r}), so {REMEDY}")
+                warn(f"Machine code in {self.cache_path} is damaged ({error!r}), so {REMEDY}")
 
         def save_overload(self, *compiled: Any) -> None:
             if writable:
@@ -268,12 +267,12 @@ def _save(save: Callable[..., None], flush: Callable[[], None], *compiled: Any) 
         with closed_to_others():
             try:
                 save(*compiled)
-            # The index may be damaged, so it begins anew.
             except Exception:
+                # The index may be damaged, so it begins anew.
                 flush()
                 save(*compiled)
     except OSError as error:
-        _warn(f"Compiled code could not be kept ({error.strerror}){AGAIN}")
+        warn(f"Compiled code could not be kept ({error.strerror}){AGAIN}")
 
 
 @functools.cache
@@ -322,11 +321,6 @@ def _pause_collection(event: Any) -> None:
 
 def _return_first(result: Any, *_: Any, **__: Any) -> Any:
     return result
-
-
-@functools.cache
-def _warn(text: str) -> None:
-    warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
 def poisoned(shape: Any, dtype: Any = np.float64) -> NDArray:

@@ -100,14 +100,18 @@ def refuse_open(folder: str) -> None:
     above = os.path.dirname(folder)
     for path in (above, folder, *code_in(folder)):
         if _others_may_write(path, path == above):
-            warnings.warn(
+            warn(
                 f"Other users may write to {path}, so machine code in {folder} is not used: it "
                 "would run with your rights. Take their rights (chmod -R go-w), or set the "
-                "environment variable NUMBA_CACHE_DIR to a folder of your own.",
-                RuntimeWarning,
-                stacklevel=4,
+                "environment variable NUMBA_CACHE_DIR to a folder of your own."
             )
             raise PermissionError(path)
+
+
+@cache
+def warn(text: str) -> None:
+    """Warn once in this process."""
+    warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
 def code_in(folder: str) -> list[str]:
@@ -118,9 +122,13 @@ def code_in(folder: str) -> list[str]:
 def _others_may_write(path: str, is_above: bool) -> bool:
     """Return whether a user other than this one and root may write to a file or folder."""
     # Windows has no such modes.
-    if os.name != "posix" or not os.path.exists(path):
+    if os.name != "posix":
         return False
-    facts = os.stat(path)
+    try:
+        facts = os.stat(path)
+    except FileNotFoundError:
+        # Another process has renamed its temporary file.
+        return False
     if facts.st_uid not in (os.geteuid(), 0):
         return True
     if is_above and facts.st_mode & stat.S_ISVTX:
