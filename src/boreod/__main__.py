@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 # Without so much address space, libraries cannot be loaded, or wait forever for memory.
-MIN_ADDRESSES = 1_200_000_000
+MIN_ADDRESSES = 1_250_000 * 1024
 
 
 def main() -> None:
@@ -38,8 +38,8 @@ def main() -> None:
 def _prepare_for_limit() -> None:
     """End if the address space is limited (`ulimit -v`) to too little; otherwise use it sparingly.
 
-    OpenBLAS tries again and again to get the memory of its threads, and no signal interrupts that.
-    One of the allocators of Arrow takes 1 GB of addresses as soon as it gets it.
+    OpenBLAS tries again and again to get memory for every thread, and no signal interrupts that. An
+    allocator of Arrow takes 1 GB of addresses as soon as it can.
     """
     # Windows has no such limit.
     if os.name != "posix":
@@ -51,10 +51,11 @@ def _prepare_for_limit() -> None:
         return
     if limit < MIN_ADDRESSES:
         sys.exit(
-            f"Error: boreod needs {MIN_ADDRESSES // 1000} kB of address space, and the limit is "
+            f"Error: boreod needs {MIN_ADDRESSES // 1024} kB of address space, and the limit is "
             f"{limit // 1024} kB. Raise it (ulimit -v), or limit the memory of a container instead."
         )
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 

@@ -97,7 +97,8 @@ def test_a_second_signal_ends_code_that_python_cannot_interrupt(number, code):
     process.send_signal(number)
     time.sleep(0.8)
     process.send_signal(number)
-    assert process.wait(timeout=20) == code
+    process.communicate(timeout=20)
+    assert process.returncode == code
 
 
 @pytest.mark.parametrize(("number", "code"), NUMBERS)
@@ -106,7 +107,8 @@ def test_a_second_signal_ends_a_long_cleanup(number, code):
     process.send_signal(number)
     time.sleep(0.8)
     process.send_signal(number)
-    assert process.wait(timeout=20) == code
+    process.communicate(timeout=20)
+    assert process.returncode == code
 
 
 @pytest.mark.parametrize(("number", "code"), NUMBERS)

@@ -34,6 +34,7 @@ MAX_NOTES = 20
 MIN_FOLDED = 4
 # SIGPIPE has the number 13. It is not taken from `signal`, because not all systems have it.
 BROKEN_PIPE = 128 + 13
+WRITING = ("fit", "report", "score")
 # A signal ends the process at once if it comes this many seconds after the first.
 GRACE = 0.5
 
@@ -166,6 +167,11 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
         except Exception as error:
+            is_closed = isinstance(error, OSError) and error.errno == errno.EBADF
+            # These commands print what they have done after they have written their file.
+            if is_closed and command.__name__ in WRITING and options["output"] != "-":
+                note("Standard output is closed, so no summary was printed; the file is written.")
+                raise typer.Exit from None
             raise typer.Exit(_print_error(error)) from None
 
     return wrapped
