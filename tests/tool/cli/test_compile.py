@@ -90,6 +90,7 @@ def test_nothing_is_compiled_where_numba_is_switched_off(monkeypatch):
     assert result.stdout.split() == ["(0,", "0,", "[])"]
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_clean_removes_all_code_and_nothing_else(folder):
     """Broken files and files of other versions go as well."""
     cache = folder / "cleaned"

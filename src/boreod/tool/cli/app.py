@@ -161,20 +161,25 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(130) from None
         except (BrokenPipeError, SystemExit):
             # The program that reads the output has ended; in this case, rich raises SystemExit.
-            # Python must not write to standard output when it ends, so the output is redirected.
-            # Standard output may have no file descriptor.
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             raise typer.Exit(BROKEN_PIPE) from None
         except Exception as error:
             is_closed = isinstance(error, OSError) and error.errno == errno.EBADF
             # These commands print what they have done after they have written their file.
             if is_closed and command.__name__ in WRITING and options["output"] != "-":
                 note("Standard output is closed, so no summary was printed; the file is written.")
+                _discard_output()
                 raise typer.Exit from None
             raise typer.Exit(_print_error(error)) from None
 
     return wrapped
+
+
+def _discard_output() -> None:
+    """Redirect standard output, because Python writes to it when it ends."""
+    # Standard output may have no file descriptor.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
