@@ -5,6 +5,8 @@ import time
 import warnings
 from contextlib import nullcontext
 from dataclasses import asdict
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -231,18 +233,24 @@ def compile(  # noqa: A001
     model: Annotated[
         Path | None, Argument(exists=True, help="Compile only what this model file needs.")
     ] = None,
+    clean: Annotated[
+        bool,
+        Option("--clean", help="First delete what was compiled, also by older versions."),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Compile the kernels that fitting and scoring need, and show where they are kept.
 
-    The first call on a machine, or in a container, then takes no longer than later calls. See
-    docs/images.md.
+    The first call on a machine, or in a container, then takes no longer than later calls. After a
+    power loss, --clean deletes the machine code of all kernels of boreod, and nothing else, and
+    compiles anew. See docs/images.md.
 
     Example: boreod compile fraud.boreod
     """
     from boreod.compiled import count_kernels
 
     started = time.process_time()
+    removed = _remove_code() if clean else {}
     if model is None:
         _do_everything_once()
     else:
@@ -250,11 +258,31 @@ def compile(  # noqa: A001
     made, read, folders = count_kernels()
     seconds = time.process_time() - started
     if json:
-        print_json({"compiled": made, "read": read, "seconds": seconds, "folders": folders})
+        print_json({"compiled": made, "read": read, "seconds": seconds, "folders": folders,
+                    "removed": removed})  # fmt: skip
         return
+    for folder, number in removed.items():
+        typer.echo(f"Removed {count_of(number, 'file')} of machine code from {folder}")
     typer.echo(f"Compiled {made} kernels in {seconds:.1f} CPU seconds; {read} were there already.")
     if folders:
         typer.echo(f"They are in {os.path.commonpath(folders)}")
+
+
+def _remove_code() -> dict[str, int]:
+    """Delete the machine code of all kernels, and return how many files every folder had."""
+    from boreod.compiled import KERNELS, count_kernels
+    from boreod.files import code_in
+
+    # Baselines belong to a higher layer, and have a kernel, too.
+    for name in ("boreod.detector", "boreod.selection", "boreod.scores", "boreod.paper.baselines"):
+        import_module(name)
+    for kernel in KERNELS:
+        # The dispatcher of a kernel knows its folder.
+        _ = kernel.dispatcher
+    files = {folder: code_in(folder) for folder in count_kernels()[2]}
+    for file in chain(*files.values()):
+        os.remove(file)
+    return {folder: len(found) for folder, found in files.items() if found}
 
 
 def _use(path: Path) -> None:
