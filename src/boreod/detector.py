@@ -92,7 +92,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         Share of outliers among future rows, if known; None for their share among the labels.
     threshold
         Threshold of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or
-        ``"precision:0.8"``. None for 0.5, and without any label for one alert in a hundred rows.
+        ``"precision:0.8"``. None for the probability above which the expected F1 of the training
+        rows, judged out of bag, is largest, and without any label for one alert in a hundred rows.
     budget
         Largest cost of one prediction: a time per row such as ``"200us"``, or units of the costs.
         Columns that fit are chosen. None uses all columns.

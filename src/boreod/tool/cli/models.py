@@ -68,8 +68,9 @@ def fit(
         str | None,
         Option(
             help="Threshold of alerts: a probability, fpr:0.01, precision:0.8, or alerts:20 (20 "
-            "alerts in a table like this one, or per day with --rows-per-day). The default is 0.5, "
-            "or, without labels, one alert in a hundred rows."
+            "alerts in a table like this one, or per day with --rows-per-day). By default, "
+            "precision and recall are balanced (the largest expected F1); without labels, there "
+            "is one alert in a hundred rows."
         ),
     ] = None,
     rows_per_day: Annotated[
@@ -109,6 +110,7 @@ def fit(
             raise typer.BadParameter("A table from a pipe has no name: name the model file (-o).")
         output = Path(name_source(table).partition(".")[0] + ".boreod")
     check_target(output, [table])
+    wanted = _read_threshold(threshold, rows_per_day)
     model = fit_table(
         table,
         label=label,
@@ -123,11 +125,12 @@ def fit(
         reference=Reference(size=reference_size, neighbors=neighbors),
         budget=options.read_amount(budget),
         selection=ColumnSelection(costs=_read_costs(costs), batch_size=batch),
-        threshold=_read_threshold(threshold, rows_per_day),
         prior=prior,
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
+        # Without this option, each method has its own default.
+        **({} if wanted is None else {"threshold": wanted}),
     )
     model.save(output)
     facts = describe_file(model, output)
@@ -321,7 +324,7 @@ def print_limits(facts: dict[str, Any]) -> None:
         typer.echo(f"AUC is within 0.01 of the best from {enough} on (--budget).")
     typer.echo(
         f"Threshold: {facts['threshold']:.4g}{_threshold_origin(facts)}; out of bag above it: "
-        f"{count_of(facts['training_rows_above'], 'training row')}."
+        f"{count_of(facts['training_rows_above'], 'training row')}{_expected_alerts(facts)}."
     )
     novelty = facts["novelty"]
     if novelty is not None:
@@ -333,11 +336,24 @@ def print_limits(facts: dict[str, Any]) -> None:
         typer.echo("Novel: unknown, as the model searches no neighbors; ranges are checked.")
 
 
+def _expected_alerts(facts: dict[str, Any]) -> str:
+    """Return how many alerts the threshold means, and how many of them are outliers."""
+    expected = facts["expected"]
+    if expected is None:
+        return ""
+    text = f", or about {expected['alerts']:,.0f} alerts in {expected['rows']:,} such rows"
+    if expected["outliers"] is None:
+        return text
+    least = "at least " if facts["training"]["assumed"] else ""
+    return f"{text}, of which {least}about {expected['outliers']:,.0f} are outliers"
+
+
 def _threshold_origin(facts: dict[str, Any]) -> str:
     """Return the origin of a threshold in parentheses, or an empty text for a plain number."""
     rule = facts["threshold_rule"]
-    if rule is None and not facts["training"]["outliers"]:
-        return " (one alert in a hundred rows)"
+    if rule is None:
+        is_ranking = not facts["training"]["outliers"]
+        return " (one alert in a hundred rows)" if is_ranking else " (the largest expected F1)"
     if not isinstance(rule, str):
         return ""
     if not rule.startswith("alerts:"):
