@@ -30,9 +30,8 @@ from boreod.metrics import auc, average_precision
 from boreod.text import count_of
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, is_number
 
-
-# By default there are at most so many alerts for each expected outlier. On tables where nothing tells
-# the outliers from other rows, F1 alone would make a quarter of all rows alerts.
+# By default there are at most so many alerts for each expected outlier. If no column tells outliers
+# from other rows, F1 alone would make a quarter of all rows alerts.
 MAX_ALERTS = 3.0
 
 

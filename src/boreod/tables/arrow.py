@@ -40,6 +40,14 @@ class TableError(ValueError):
     """A table cannot be read, written or prepared. The message says what to do."""
 
 
+class MissingColumnsError(TableError):
+    """A table lacks columns of a model; ``known`` names the columns that it has."""
+
+    def __init__(self, text: str, known: list[str]) -> None:
+        super().__init__(text)
+        self.known = known
+
+
 class Column(NamedTuple):
     """The name and the type of a column: number, boolean, text, or date or time."""
 

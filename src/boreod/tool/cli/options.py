@@ -1,8 +1,12 @@
 """Options that several commands share."""
 
 import functools
+import hashlib
 import inspect
+import json
+import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,6 +113,37 @@ READING: OptionTable = {
         "SQL query, or name of a table or sheet, for databases and workbooks.",
     ),
 }
+# Options that repair a table in passing.
+REPAIRS: OptionTable = {
+    "rename": (
+        list[str] | None,
+        None,
+        "A column of the table and its name in the training table, such as Amount=amount; may be "
+        "repeated.",
+    ),
+    "scale": (
+        list[str] | None,
+        None,
+        "A column of numbers and a factor to multiply it by, such as weight=0.001; may be "
+        "repeated.",
+    ),
+}
+# The exit code if a table is unlike the training table.
+FOUND = 3
+# A file of repairs has at most this many bytes.
+MAX_REPAIRS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """The repairs of all later tables for one model, as they are kept in a file beside it.
+
+    ``model`` is the SHA-256 of the model file.
+    """
+
+    model: str
+    rename: dict[str, str]
+    scale: dict[str, float]
 
 
 def takes(name: str, table: OptionTable) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -162,6 +197,80 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, reading={**reading, "header": header, "types": types})
 
     return takes("reading", READING)(wrapped)
+
+
+def read_repairs(model: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the repairs of a table as options of ``boreod.tables.open_table``.
+
+    Without any in the command, those that are kept beside the model are taken, and a note says so.
+    """
+    from boreod.tables.arrow import option
+
+    path = repairs_path(model)
+    rename = dict(_pairs("rename", given["rename"]))
+    scale = {name: read_amount(text) for name, text in _pairs("scale", given["scale"])}
+    if rename or scale or not path.exists():
+        return {"rename": rename, "scale": scale}
+    kept = _load_repairs(model, path)
+    pairs = [option("rename", *(f"{old}={new}" for old, new in kept.rename.items()))]
+    pairs += [option("scale", *(f"{name}={factor:g}" for name, factor in kept.scale.items()))]
+    warnings.warn(f"Kept repairs of {path} are used: {' '.join(pairs).strip()}.", stacklevel=2)
+    return {"rename": kept.rename, "scale": kept.scale}
+
+
+def keep_repairs(model: Path, repairs: dict[str, Any]) -> Path:
+    """Write repairs to a file beside the model, where later commands find them."""
+    from boreod.files import write_text
+
+    path = repairs_path(model)
+    write_text(path, json.dumps({"model": _digest(model), **repairs}, indent=2) + "\n")
+    return path
+
+
+def repairs_path(model: Path) -> Path:
+    """Return the file of the kept repairs of a model, such as ``fraud.boreod.repairs.json``."""
+    return model.with_name(f"{model.name}.repairs.json")
+
+
+def _pairs(option: str, texts: list[str] | None) -> Iterator[tuple[str, str]]:
+    """Yield the two parts of texts such as ``weight=0.001``."""
+    seen = set()
+    for text in texts or ():
+        name, _, value = map(str.strip, text.rpartition("="))
+        if not name or not value or name in seen:
+            example = "Amount=amount" if option == "rename" else "weight=0.001"
+            twice = " again" if name in seen else ""
+            raise typer.BadParameter(
+                f"--{option} takes a column and what becomes of it, such as {example}, and each "
+                f"column once; got {text!r}{twice}."
+            )
+        seen.add(name)
+        yield name, value
+
+
+def _load_repairs(model: Path, path: Path) -> Repairs:
+    """Return the kept repairs of a model; refuse a file that this model does not go with."""
+    from boreod.files import parse_json, typed_json
+
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_REPAIRS + 1)
+        if len(text) > MAX_REPAIRS:
+            raise ValueError(f"it has more than {MAX_REPAIRS:,} bytes")
+        kept: Repairs = typed_json(Repairs, parse_json(text, "it"), "it")
+        if kept.model != _digest(model):
+            raise ValueError("it was kept for another model file")
+    except ValueError as error:
+        raise ValueError(
+            f"The kept repairs {str(path)!r} cannot be used: {error}. Keep them again (boreod "
+            "check --rename ... --scale ... --keep-repairs), or remove this file."
+        ) from None
+    return kept
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def split_names(given: str | list[str] | None) -> list[str] | None:
