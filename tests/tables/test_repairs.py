@@ -58,7 +58,10 @@ def test_numbers_as_people_write_them(tmp_path):
     [
         ({"rename": {"weight": "w"}}, "no column 'weight' to rename .* Did you mean 'Weight'?"),
         ({"rename": {"Weight": "n"}}, "has a column 'n' already, so 'Weight' cannot"),
-        ({"rename": {"Weight": "w", "n": "w"}}, "gives the name 'w' to several columns"),
+        (
+            {"rename": {"Weight": "w", "n": "w"}},
+            "gives one name to several columns: 'Weight=w', 'n=w'",
+        ),
         ({"scale": {"x": 2.0}}, "no column 'x' to multiply"),
         ({"scale": {"Id": 2.0}}, "multiplies numbers, and column 'Id' holds text"),
         ({"scale": {"n": 0}}, "other than 0, .* got 0 for 'n'"),

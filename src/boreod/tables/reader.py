@@ -159,9 +159,9 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     Column(name='amount', type='number') Column(name='country', type='text')
     {'amount': None, 'country': 'NA'}
     """
+    if options.get("columns") is not None:
+        options["columns"] = tuple(options["columns"])
     asked = blocks.ReadOptions(**options)
-    columns = None if asked.columns is None else tuple(asked.columns)
-    labels = asked.labels
     how = settle(asked)
     name = locations.several(path) if isinstance(path, list | tuple) else os.fspath(path)
     stack = ExitStack()
@@ -173,8 +173,8 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
         # `Since` objects, not as names.
         if asked.since and (how.columns is None or not isinstance(as_list(asked.since)[0], str)):
             opened = add_to_batches(*opened, asked.since)
-        if labels is not None:
-            opened = labels.add_to(*opened, columns, _read_answers(labels))
+        if asked.labels is not None:
+            opened = asked.labels.add_to(*opened, asked.columns, _read_answers(asked.labels))
         return TableReader(locations.show_place(name), opened, how, stack)
     except BaseException:
         stack.close()
@@ -186,7 +186,6 @@ def settle(asked: blocks.ReadOptions) -> blocks.Options:
 
     Columns are renamed after they are read.
     """
-    columns = None if asked.columns is None else tuple(asked.columns)
     labels = asked.labels
     has_answers = labels is not None and labels.answers is not None
     old = {new: name for name, new in asked.rename.items()}
@@ -196,7 +195,7 @@ def settle(asked: blocks.ReadOptions) -> blocks.Options:
 
     settled = {
         "types": {old.get(name, name): kind for name, kind in (asked.types or {}).items()},
-        "columns": in_file(columns if labels is None else labels.columns(columns)),
+        "columns": in_file(asked.columns if labels is None else labels.columns(asked.columns)),
         "drop": (asked.drop,) if isinstance(asked.drop, str) else tuple(asked.drop),
         "computed": in_file(asked.computed),
         "optional": in_file((*asked.optional, *((labels.label,) if has_answers else ()))),

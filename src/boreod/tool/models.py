@@ -20,9 +20,6 @@ from boreod.validation import OUTLIER, UNLABELLED, check_choice
 if TYPE_CHECKING:
     from boreod.detector import Detector
 
-# Alerts are counted in so many rows like the training rows.
-RATE_ROWS = 10_000
-
 
 def fit_table(
     source: Any,
@@ -145,25 +142,20 @@ def describe(model: Predictor) -> dict[str, Any]:
     }
 
 
-def expect_alerts(model: Predictor) -> dict[str, float | None] | None:
+def expect_alerts(model: Predictor) -> dict[str, float | None]:
     """Return how many of 10,000 rows like the training rows are above the threshold, out of bag.
 
-    ``outliers`` of them are labelled outliers, if labels tell; unlabelled rows may count as
-    inliers. The result is None if no training row has an out-of-bag probability.
+    ``outliers`` of them are outliers by their labels; it is None if no such row has a label.
     """
     oob = model.oob_
     weights = oob.shares.weigh(oob.labels)
     above = oob.probabilities > model.threshold_
-    known = np.isfinite(oob.probabilities)
-    if not known.any():
-        return None
-    alerts = RATE_ROWS * float(weights[above].sum() / weights[known].sum())
+    alerts = 10_000 * float(weights[above].sum() / weights.sum())
     judged = above & (oob.codes >= 0)
     right = None
     if judged.any():
-        right = alerts * float(weights[judged & (oob.codes == OUTLIER)].sum())
-        right /= float(weights[judged].sum())
-    return {"rows": RATE_ROWS, "alerts": alerts, "outliers": right}
+        right = alerts * float(np.average(oob.codes[judged] == OUTLIER, weights=weights[judged]))
+    return {"alerts": alerts, "outliers": right}
 
 
 def price_rows(detector: Predictor) -> dict[str, float] | None:

@@ -133,5 +133,4 @@ def test_options_that_are_refused(wrong, place):
     run("score", place / "a.boreod", place / "bad.csv", "--rename", wrong, code=2)
     run("score", place / "a.boreod", place / "bad.csv", "--scale", wrong, code=2)
     twice = ("--scale", "amount=2", "--scale", "amount=3")
-    assert "each column once" in run("check", place / "a.boreod", place / "good.csv", *twice,
-                                     code=2).stderr.replace("\n", " ")  # fmt: skip
+    run("check", place / "a.boreod", place / "good.csv", *twice, code=2)

@@ -130,15 +130,13 @@ class ReadOptions:
                 )
         if self.decimal not in (".", ",", None):
             raise TableError(f"`decimal` (--decimal) must be . or , and not {self.decimal!r}.")
-        targets = list(self.rename.values())
-        twice = next((name for name in targets if targets.count(name) > 1), None)
-        if twice is not None:
+        if len(set(self.rename.values())) < len(self.rename):
             raise TableError(
-                f"`rename` (--rename) gives the name {shorten(twice)} to several columns. Name one."
+                "`rename` (--rename) gives one name to several columns: "
+                f"{listed(f'{old}={new}' for old, new in self.rename.items())}. Leave one out."
             )
         for name, factor in self.scale.items():
-            size = abs(factor) if is_number(factor) else np.nan
-            if not 1 / MAX_FACTOR <= size <= MAX_FACTOR:
+            if not is_number(factor) or not 1 / MAX_FACTOR <= abs(factor) <= MAX_FACTOR:
                 raise TableError(
                     f"`scale` (--scale) must be a number other than 0, from 1e-30 to 1e30 in size; "
                     f"got {shorten(factor)} for {shorten(name)}."

@@ -339,21 +339,19 @@ def print_limits(facts: dict[str, Any]) -> None:
 def _expected_alerts(facts: dict[str, Any]) -> str:
     """Return how many alerts the threshold means, and how many of them are outliers."""
     expected = facts["expected"]
-    if expected is None:
-        return ""
-    text = f", or about {expected['alerts']:,.0f} alerts in {expected['rows']:,} such rows"
-    if expected["outliers"] is None:
-        return text
-    least = "at least " if facts["training"]["assumed"] else ""
-    return f"{text}, of which {least}about {expected['outliers']:,.0f} are outliers"
+    text = f", or about {expected['alerts']:,.0f} alerts in 10,000 such rows"
+    if expected["outliers"] is not None:
+        least = "at least " if facts["training"]["assumed"] else ""
+        text += f", of which {least}about {expected['outliers']:,.0f} are outliers"
+    return text
 
 
 def _threshold_origin(facts: dict[str, Any]) -> str:
     """Return the origin of a threshold in parentheses, or an empty text for a plain number."""
     rule = facts["threshold_rule"]
     if rule is None:
-        is_ranking = not facts["training"]["outliers"]
-        return " (one alert in a hundred rows)" if is_ranking else " (the largest expected F1)"
+        has_labels = facts["training"]["outliers"]
+        return " (the largest expected F1)" if has_labels else " (one alert in a hundred rows)"
     if not isinstance(rule, str):
         return ""
     if not rule.startswith("alerts:"):

@@ -204,18 +204,15 @@ def read_repairs(model: Path, given: dict[str, Any]) -> dict[str, Any]:
 
     Without any in the command, those that are kept beside the model are taken, and a note says so.
     """
-    from boreod.tables.arrow import option
-
+    scale = {name: read_amount(text) for name, text in _read_pairs(given, "scale").items()}
+    repairs: dict[str, Any] = {"rename": _read_pairs(given, "rename"), "scale": scale}
     path = repairs_path(model)
-    rename = dict(_pairs("rename", given["rename"]))
-    scale = {name: read_amount(text) for name, text in _pairs("scale", given["scale"])}
-    if rename or scale or not path.exists():
-        return {"rename": rename, "scale": scale}
-    kept = _load_repairs(model, path)
-    pairs = [option("rename", *(f"{old}={new}" for old, new in kept.rename.items()))]
-    pairs += [option("scale", *(f"{name}={factor:g}" for name, factor in kept.scale.items()))]
-    warnings.warn(f"Kept repairs of {path} are used: {' '.join(pairs).strip()}.", stacklevel=2)
-    return {"rename": kept.rename, "scale": kept.scale}
+    if path.exists() and not any(repairs.values()):
+        kept = _load_repairs(model, path)
+        repairs = {"rename": kept.rename, "scale": kept.scale}
+        shown = [f"--{what} {k}={v}" for what, pairs in repairs.items() for k, v in pairs.items()]
+        warnings.warn(f"Kept repairs of {path} are used: {' '.join(shown)}.", stacklevel=2)
+    return repairs
 
 
 def keep_repairs(model: Path, repairs: dict[str, Any]) -> Path:
@@ -232,20 +229,17 @@ def repairs_path(model: Path) -> Path:
     return model.with_name(f"{model.name}.repairs.json")
 
 
-def _pairs(option: str, texts: list[str] | None) -> Iterator[tuple[str, str]]:
-    """Yield the two parts of texts such as ``weight=0.001``."""
-    seen = set()
-    for text in texts or ():
-        name, _, value = map(str.strip, text.rpartition("="))
-        if not name or not value or name in seen:
-            example = "Amount=amount" if option == "rename" else "weight=0.001"
-            twice = " again" if name in seen else ""
-            raise typer.BadParameter(
-                f"--{option} takes a column and what becomes of it, such as {example}, and each "
-                f"column once; got {text!r}{twice}."
-            )
-        seen.add(name)
-        yield name, value
+def _read_pairs(given: dict[str, Any], option: str) -> dict[str, str]:
+    """Return the two parts of texts such as ``weight=0.001``."""
+    pairs = [text.rpartition("=")[::2] for text in given[option] or ()]
+    found = {name.strip(): value.strip() for name, value in pairs}
+    if len(found) < len(pairs) or "" in (*found, *found.values()):
+        raise typer.BadParameter(
+            "--rename takes two names of a column, such as Amount=amount, and --scale a column and "
+            "a factor, such as weight=0.001; each column once. Got "
+            f"{', '.join(f'--{option} {text}' for text in given[option])}."
+        )
+    return found
 
 
 def _load_repairs(model: Path, path: Path) -> Repairs:
@@ -253,11 +247,9 @@ def _load_repairs(model: Path, path: Path) -> Repairs:
     from boreod.files import parse_json, typed_json
 
     try:
-        with path.open("rb") as file:
-            text = file.read(MAX_REPAIRS + 1)
-        if len(text) > MAX_REPAIRS:
+        if path.stat().st_size > MAX_REPAIRS:
             raise ValueError(f"it has more than {MAX_REPAIRS:,} bytes")
-        kept: Repairs = typed_json(Repairs, parse_json(text, "it"), "it")
+        kept: Repairs = typed_json(Repairs, parse_json(path.read_bytes(), "it"), "it")
         if kept.model != _digest(model):
             raise ValueError("it was kept for another model file")
     except ValueError as error:
@@ -269,8 +261,7 @@ def _load_repairs(model: Path, path: Path) -> Repairs:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def split_names(given: str | list[str] | None) -> list[str] | None:

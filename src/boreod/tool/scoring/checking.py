@@ -189,10 +189,9 @@ def find_all(
     if gone:
         text = "without these columns, probabilities, alerts and novel rows are not checked"
         found.append(Finding("not scored", None, text, False))
-        threshold = None
-        judged_by["novelty"] = False
+        gone.add(None)
     changes = find_changes(model, tally, limits, threshold, **judged_by)
-    found += [change for change in changes if change.column is None or change.column not in gone]
+    found += [change for change in changes if change.column not in gone]
     return sorted(found, key=lambda finding: (not finding.is_alarm, KINDS.index(finding.kind)))
 
 

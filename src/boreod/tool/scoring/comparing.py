@@ -4,7 +4,7 @@ The second comparison says which model ranks better, and which decisions differ.
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from os import PathLike, fspath
 from typing import Any, NamedTuple
@@ -74,30 +74,23 @@ def check_table(
             header = table.header
             batches = table.parts[0].read(table.schema, BATCH_ROWS)
             gone = [name for name in scoring.columns or () if name not in header]
-            if not gone:
-                for _ in scoring.score_all(batches, tally=tally):
-                    pass
-                scoring = scoring.ranked(tally.novel, tally.rows)
-            else:
-                _tally_others(model, batches, gone, tally)
+            batches = _with_empty(batches, gone, types_to_read(model.preparation_))
+            for _ in scoring.score_all(batches, tally=tally):
+                pass
+            scoring = scoring.ranked(tally.novel, tally.rows)
     except MissingColumnsError as error:
         renames = given.get("rename", {})
         header = [renames.get(known, known) for known in error.known]
     return CheckedTable(tally.rows, scoring.find(tally, chosen, header))
 
 
-def _tally_others(model: Predictor, batches: Iterable[Any], gone: list[str], tally: Tally) -> None:
-    """Count the rows of a table that lacks columns, as if these had missing values only."""
-    types = types_to_read(model.preparation_)
-    first_row = 1
-    for batch in filter(len, batches):
-        filled = batch
-        for name in gone:
-            empty = pa.nulls(batch.num_rows, TYPES.get(types.get(name, "text"), pa.string()))
-            filled = filled.append_column(name, empty)
-        with plain_interrupts():
-            tally.add(model, filled, prepare(model, filled, first_row), first_row)
-        first_row += batch.num_rows
+def _with_empty(batches: Iterable[Any], gone: list[str], types: dict[str, Any]) -> Iterator[Any]:
+    """Yield batches with empty columns for those that are gone, so that others can be compared."""
+    kinds = {name: TYPES.get(types.get(name, "text"), pa.string()) for name in gone}
+    for batch in batches:
+        empty = [pa.nulls(batch.num_rows, kind) for kind in kinds.values()]
+        names = [*batch.schema.names, *kinds]
+        yield pa.RecordBatch.from_arrays([*batch.columns, *empty], names) if gone else batch
 
 
 @dataclass(frozen=True)

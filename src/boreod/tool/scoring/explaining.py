@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -99,46 +99,34 @@ def explain_top(
     verbose
         Whether to show a progress bar if the work takes long.
     """
-    # The most suspicious rows so far, by novelty and by probability alone.
-    first, likely = _Best(number), _Best(number)
+    # The most suspicious rows so far, by novelty or by probability alone, in their order.
+    best: list[Any] = []
+    numbers = np.empty(0, np.int64)
+    # For each of these rows, its suspicion and its log-odds.
+    keys = np.empty((2, 0))
     seen = novel = 0
     with Progress("scoring", None, verbose) as progress, plain_interrupts():
         for batch in filter(len, batches):
             found = assess(model, prepare(model, batch, seen + 1), novelty=novelty)
             own = suspicion_of(found.log_odds, found.novelty)
-            numbers = row_numbers(batch, seen + 1)
-            first.add(batch, own, numbers)
-            likely.add(batch, found.log_odds, numbers)
+            keys = np.hstack([keys, [own, found.log_odds]])
+            numbers = np.concatenate([numbers, row_numbers(batch, seen + 1)])
+            kept = np.unique(np.argsort(-keys, axis=1, kind="stable")[:, :number])
+            keys = keys[:, kept]
+            numbers = numbers[kept]
+            both = pa.concat_tables([*best, pa.Table.from_batches([batch])])
+            best = [both.take(pa.array(kept))]
             novel += int(np.count_nonzero(own >= NOVEL))
             seen += batch.num_rows
             progress.advance()
-        if not seen:
+        if not best:
             raise TableError("The table has no rows to explain.")
         by_probability = novel > 0 and is_unlike_training(model, novel, seen)
         if by_probability:
             warnings.warn(say_unlike(novel, seen), stacklevel=2)
-        best = likely if by_probability else first
-        batch = best.rows[0].combine_chunks().to_batches()[0]
-        return _explain(model, batch, best.numbers, ids, reasons, novelty, by_probability)
-
-
-@dataclass
-class _Best:
-    """The rows with the highest suspicion among those that were added."""
-
-    most: int
-    rows: list[Any] = field(default_factory=list)
-    suspicion: NDArray = field(default_factory=lambda: np.empty(0))
-    numbers: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
-
-    def add(self, batch: Any, suspicion: NDArray, numbers: NDArray) -> None:
-        """Add the rows of a batch."""
-        both = np.concatenate([self.suspicion, suspicion])
-        order = np.argsort(-both, kind="stable")[: self.most]
-        self.suspicion = both[order]
-        self.numbers = np.concatenate([self.numbers, numbers])[order]
-        table = pa.concat_tables([*self.rows, pa.Table.from_batches([batch])])
-        self.rows = [table.take(pa.array(order))]
+        order = np.argsort(-keys[int(by_probability)], kind="stable")[:number]
+        batch = best[0].take(pa.array(order)).combine_chunks().to_batches()[0]
+        return _explain(model, batch, numbers[order], ids, reasons, novelty, by_probability)
 
 
 def explain_rows(

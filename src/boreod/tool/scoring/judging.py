@@ -107,8 +107,7 @@ def is_unlike_training(model: Predictor, novel: int, rows: int) -> bool:
     """Return whether so many rows of a table are novel that novelty cannot rank them."""
     if rows < MIN_ROWS or novel <= MAX_NOVEL * rows:
         return False
-    usual = float(model.fitted_.seen.novel_training_rows().mean())
-    return is_more(novel, rows, usual + MAX_NOVEL)
+    return is_more(novel, rows, MAX_NOVEL + model.fitted_.seen.novel_training_rows().mean())
 
 
 def say_unlike(novel: int, rows: int) -> str:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,14 +68,6 @@ class ScoreOptions:
     batch_rows: int = BATCH_ROWS
 
 
-class Scored(NamedTuple):
-    """The scores of a batch without ranks, and the suspicions and the log-odds of its rows."""
-
-    batch: Any
-    suspicion: NDArray
-    log_odds: NDArray
-
-
 @dataclass(frozen=True)
 class Scoring:
     """A model, and the options for scoring rows with it.
@@ -104,12 +96,10 @@ class Scoring:
         check_fitted(model)
         carried = model.preparation_.ids_ if options.carry is None else tuple(options.carry)
         alerts = judging.count_of_alerts(options.threshold)
-        limits = [1.0, 1.0]
-        if alerts is None:
-            limits = [
-                judging.alert_threshold(model, options.threshold, novelty)
-                for novelty in (options.novelty, False)
-            ]
+        limits = [
+            1.0 if alerts else judging.alert_threshold(model, options.threshold, novelty)
+            for novelty in (options.novelty, False)
+        ]
         carry = None if options.all_columns else carried
         return cls(model, carry, options, limits[0], alerts, limits[1])
 
@@ -166,8 +156,15 @@ class Scoring:
         """Return the findings about a table, given all its columns and a tally of its rows."""
         # If the user asks for a number of alerts, this number is not checked.
         threshold = self.threshold if self.alerts is None else None
-        how = {"novelty": self.knows_novelty, "by_probability": self.by_probability}
-        return find_all(self.model, header, tally, limits, threshold, **how)
+        return find_all(
+            self.model,
+            header,
+            tally,
+            limits,
+            threshold,
+            novelty=self.knows_novelty,
+            by_probability=self.by_probability,
+        )
 
     def without_training(self, n_jobs: int | None) -> "Scoring":
         """Return a copy for workers, without the data that only a fit needs."""
@@ -196,8 +193,10 @@ class Scoring:
                 "them, or carry other columns (--id) or none (--no-ids)."
             )
 
-    def score(self, batch: Any, first_row: int = 1, tally: Tally | None = None) -> Scored:
-        """Return the scores of a batch, without ranks.
+    def score(
+        self, batch: Any, first_row: int = 1, tally: Tally | None = None
+    ) -> tuple[Any, NDArray, NDArray]:
+        """Return the scores of a batch without ranks, and suspicions and log-odds of its rows.
 
         If a ``tally`` is given, it counts the rows for a check of the table.
         """
@@ -221,7 +220,7 @@ class Scoring:
         if found.explanation is not None:
             columns |= self._reason_columns(batch, rows, found)
         scores = pa.RecordBatch.from_pydict(columns, schema=self.schema(batch.schema))
-        return Scored(scores, suspicion, found.log_odds)
+        return scores, suspicion, found.log_odds
 
     def _count_alerts(self, tally: Tally, rows: NDArray, found: Assessment, first_row: int) -> None:
         """Count alerts and novel rows; rows of the training table are judged out of bag."""
@@ -252,7 +251,7 @@ class Scoring:
 
     def score_all(
         self, batches: Iterable[Any], first_row: int = 1, tally: Tally | None = None
-    ) -> Iterator[Scored]:
+    ) -> Iterator[tuple[Any, NDArray, NDArray]]:
         """Yield the scores of consecutive batches; memory does not grow with them."""
         for batch in batches:
             self.check(batch.schema.names)
@@ -384,8 +383,8 @@ class ArrowMap:
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield record batches with ids, probability, decision, novelty and reasons of all rows."""
-        for scored in self.scoring.score_all(batches):
-            yield scored.batch
+        for scored, _, _ in self.scoring.score_all(batches):
+            yield scored
 
     def schema(self, given: Any) -> Any:
         """Return the schema of the scores, which is a Spark or an Arrow schema, like ``given``."""

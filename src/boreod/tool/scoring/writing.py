@@ -285,13 +285,12 @@ def _score_part(
         store.create(part.first_row) as file,
         pa.ipc.new_stream(file, schema_of_scores) as sink,
     ):
-        for scored in scoring.score_all(batches, part.first_row, tally):
+        for scored, own, log_odds in scoring.score_all(batches, part.first_row, tally):
             # After Ctrl-C, this raises an error, which stops the worker.
             store.check()
-            own = np.ascontiguousarray(scored.suspicion, np.float64)
-            columns = [*scored.batch.columns, pa.array(scored.log_odds), pa.array(own)]
+            columns = [*scored.columns, pa.array(log_odds), pa.array(own)]
             sink.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema_of_scores))
-            suspicion.frombytes(own.tobytes())
+            suspicion.frombytes(np.ascontiguousarray(own, np.float64).tobytes())
     return np.frombuffer(suspicion, np.float64), tally
 
 
