@@ -43,9 +43,10 @@ class TableError(ValueError):
 class MissingColumnsError(TableError):
     """A table lacks columns of a model; ``known`` names the columns that it has."""
 
-    def __init__(self, text: str, known: list[str]) -> None:
+    # Workers send errors as bytes, from which they are made with their text only.
+    def __init__(self, text: str, known: Iterable[str] = ()) -> None:
         super().__init__(text)
-        self.known = known
+        self.known = list(known)
 
 
 class Column(NamedTuple):

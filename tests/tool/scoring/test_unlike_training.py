@@ -1,5 +1,7 @@
 """Files with a fault in a whole column: what ranks their rows, says so, and repairs it."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,6 +11,7 @@ from sklearn.metrics import average_precision_score
 from boreod import Detector, Heads, load
 from boreod.parallel import dask
 from boreod.tables import TableError, read_table
+from boreod.tables.arrow import MissingColumnsError
 from boreod.tool import (
     UnlikeTrainingError,
     check_table,
@@ -218,3 +221,17 @@ def test_check_goes_on_after_missing_columns(trained, later, tmp_path):
     upper = table.rename_columns([name.upper() for name in table.column_names])
     checked = check_table(trained, write(upper, tmp_path / "upper.csv"))
     assert [finding.kind for finding in checked.findings][:5] == ["column"] * 5
+
+
+def test_errors_of_workers_keep_what_they_know(trained, later, tmp_path):
+    gone = later.rename_columns(["Weight" if n == "weight" else n for n in later.column_names])
+    with pytest.raises(MissingColumnsError) as missing:
+        score(trained, write(gone, tmp_path / "a.parquet"), tmp_path / "s.csv")
+    grams = write(FAULTS["grams"][0](later), tmp_path / "b.parquet")
+    with pytest.raises(UnlikeTrainingError) as unlike:
+        score_table(trained, grams, tmp_path / "s.csv", strict=True)
+    for found in (missing.value, unlike.value):
+        again = pickle.loads(pickle.dumps(found))
+        assert vars(again) == vars(found)
+        assert str(again) == str(found)
+    assert "Weight" in missing.value.known

@@ -134,8 +134,8 @@ def read_footer(options: blocks.Options, member: Member) -> Footer:
     added = tuple(name for name in member.values if name not in schema.names)
     for name in added:
         schema = schema.append(pa.field(name, member.values[name].type))
-    header = tuple(options.rename.get(name, name) for name in schema.names)
-    return Footer(_chosen_schema(schema, options, shown), groups, added, header)
+    chosen = _chosen_schema(schema, options, shown)
+    return Footer(chosen, groups, added, tuple(options.seen))
 
 
 def unified_schema(members: list[Member], footers: list[Footer]) -> Any:

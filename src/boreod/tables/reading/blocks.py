@@ -222,8 +222,8 @@ class Options(ReadOptions):
         columns = batch.columns
         for name, factor in self.scale.items():
             place = schema.names.index(name)
-            rule = self._format_of(name)
-            numbers = cells.as_numbers(columns[place], name, "number", 1, rule) * factor
+            numbers = cells.as_numbers(columns[place], name, "number", 1, self._format_of(name))
+            numbers *= factor
             if np.abs(np.nan_to_num(numbers)).max(initial=0.0) > LARGEST:
                 raise TableError(
                     f"Column {shorten(name)} times {factor:g} is beyond {LARGEST:.0e}, too large "
@@ -253,8 +253,8 @@ def check_columns(
         one = "it" if len(gone) == 1 else "them"
         remedy = f"The columns are {listed(known)}. Add {one}"
         if renames:
-            pairs = (f"{new}={old}" for old, new in renames.items())
-            remedy = f"Rename {one}, here or in the file ({option('rename', *pairs)})"
+            remedy = option("rename", *(f"{new}={old}" for old, new in renames.items()))
+            remedy = f"Rename {one}, here or in the file ({remedy})"
         raise MissingColumnsError(
             f"{shown} has no column {listed(gone, 5)}, which the model was fitted with{hints}"
             f"{'' if hints else '.'} {remedy}, or fit again to tables like this one.",

@@ -90,10 +90,9 @@ class ScoreSummary:
 class UnlikeTrainingError(TableError):
     """A table is not scored because it is unlike the training table; ``findings`` say why."""
 
-    def __init__(self, findings: list[Finding]) -> None:
-        texts = [finding.text for finding in findings if finding.is_alarm]
-        super().__init__(f"The table is unlike the training table: {'; '.join(texts)}.")
-        self.findings = findings
+    def __init__(self, text: str, findings: Iterable[Finding] = ()) -> None:
+        super().__init__(text)
+        self.findings = list(findings)
 
 
 def score_table(
@@ -163,8 +162,8 @@ def score_table(
         suspicion, tally = _score_parts(table, scoring, store, engine)
         scoring = scoring.ranked(tally.novel, tally.rows)
         findings = scoring.find(tally, Limits(), table.header)
-        if strict and any(finding.is_alarm for finding in findings):
-            raise UnlikeTrainingError(findings)
+        if strict:
+            _refuse_alarms(findings)
         novel = int(np.count_nonzero(suspicion >= NOVEL))
         if scoring.by_probability:
             suspicion = _read_log_odds(store, table.parts)
@@ -188,6 +187,13 @@ def score_table(
     if writer is None:
         return replace(summary, written=len(suspicion), files=len(table.files))
     return replace(summary, written=writer.rows)
+
+
+def _refuse_alarms(findings: list[Finding]) -> None:
+    alarms = [finding.text for finding in findings if finding.is_alarm]
+    if alarms:
+        text = f"The table is unlike the training table: {'; '.join(alarms)}."
+        raise UnlikeTrainingError(text, findings)
 
 
 def is_folder_name(path: str) -> bool:
