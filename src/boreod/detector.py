@@ -92,7 +92,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         Share of outliers among future rows, if known; None for the share in the training table.
     threshold
         Threshold of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or
-        ``"precision:0.8"``. None for 0.5, and without any label for one alert in a hundred rows.
+        ``"precision:0.8"``. None for the probability above which the expected F1 of the training
+        rows, judged out of bag, is largest, and without any label for one alert in a hundred rows.
     budget
         Largest cost of the prediction for one row: a time such as ``"200us"``, or a number of units
         of the costs. Columns that fit the budget are chosen. None uses all columns.

@@ -40,6 +40,15 @@ class TableError(ValueError):
     """A table cannot be read, written or prepared. The message says what to do."""
 
 
+class MissingColumnsError(TableError):
+    """A table lacks columns of a model; ``known`` names the columns that it has."""
+
+    # Workers send errors as bytes, from which they are made with their text only.
+    def __init__(self, text: str, known: Iterable[str] = ()) -> None:
+        super().__init__(text)
+        self.known = list(known)
+
+
 class Column(NamedTuple):
     """The name of a column, and its type: "number", "boolean", "text" or "date or time"."""
 

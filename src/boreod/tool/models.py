@@ -15,7 +15,7 @@ from boreod.predictor import Predictor, known_costs, price_of_rows, settings_of
 from boreod.selection.budgets import read_budget
 from boreod.selection.costs import SECONDS
 from boreod.text import count_of, show_percent
-from boreod.validation import UNLABELLED, check_choice
+from boreod.validation import OUTLIER, UNLABELLED, check_choice
 
 if TYPE_CHECKING:
     from boreod.detector import Detector
@@ -135,10 +135,27 @@ def describe(model: Predictor) -> dict[str, Any]:
         "threshold": float(model.threshold_),
         "threshold_rule": model.threshold,
         "training_rows_above": int(np.sum(model.oob_proba_ > model.threshold_)),
+        "expected": expect_alerts(model),
         "novelty": novelty,
         "budget_curve": _plain_curve(curve),
         "cheapest_budget": None if curve is None else curve.cheapest(),
     }
+
+
+def expect_alerts(model: Predictor) -> dict[str, float | None]:
+    """Return how many of 10,000 rows like the training rows are above the threshold, out of bag.
+
+    ``outliers`` of them are outliers by their labels; it is None if no such row has a label.
+    """
+    oob = model.oob_
+    weights = oob.shares.weigh(oob.labels)
+    above = oob.probabilities > model.threshold_
+    alerts = 10_000 * float(weights[above].sum() / weights.sum())
+    judged = above & (oob.codes >= 0)
+    right = None
+    if judged.any():
+        right = alerts * float(np.average(oob.codes[judged] == OUTLIER, weights=weights[judged]))
+    return {"alerts": alerts, "outliers": right}
 
 
 def price_rows(detector: Predictor) -> dict[str, float] | None:

@@ -190,3 +190,16 @@ def test_no_label_at_all(few_labels):
     run("report", model, table, "-o", few_labels / "ranked.html")
     page = (few_labels / "ranked.html").read_text(encoding="utf-8")
     assert "rows are ranked by a consensus of scores" in page
+
+
+def test_the_default_threshold_fits_rare_outliers_and_that_of_bore_is_printed(folder, tmp_path):
+    asked = ("fit", folder / "payments.parquet", "--label", "fraud", "--id", "id", "-o")
+    rows = json.loads(run(*asked, tmp_path / "a.boreod", "--json").stdout)
+    text = run("info", tmp_path / "a.boreod").stdout
+    assert 0.0 < rows["threshold"] < 0.5
+    assert f"Threshold: {rows['threshold']:.4g} (the largest expected F1)" in text
+    number = f"{rows['expected']['alerts']:,.0f} alerts in 10,000 such rows, of which"
+    assert number in text
+    assert 0 < rows["expected"]["outliers"] <= rows["expected"]["alerts"]
+    bore = run(*asked, tmp_path / "b.boreod", "--method", "bore", "--json")
+    assert json.loads(bore.stdout)["threshold"] == 0.5

@@ -44,6 +44,8 @@ class Footer:
     groups: tuple[int, ...]
     # The columns whose values are only in the names of the file's folders.
     added: tuple[str, ...]
+    # All columns, read or not, with their new names.
+    header: tuple[str, ...]
 
 
 def open_arrow(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
@@ -132,7 +134,8 @@ def read_footer(options: blocks.Options, member: Member) -> Footer:
     added = tuple(name for name in member.values if name not in schema.names)
     for name in added:
         schema = schema.append(pa.field(name, member.values[name].type))
-    return Footer(_chosen_schema(schema, options, shown), groups, added)
+    chosen = _chosen_schema(schema, options, shown)
+    return Footer(chosen, groups, added, tuple(options.seen))
 
 
 def unified_schema(members: list[Member], footers: list[Footer]) -> Any:

@@ -1,8 +1,9 @@
 """The application, and what all commands share: errors, exit codes, printing.
 
-Exit code 0 means success, 1 a failure, 2 a wrong command, and 3 a difference that `boreod check`
-found. One sentence on standard error explains a failure. A stopped command exits with the usual
-codes: 130 after Ctrl-C, 143 after SIGTERM, and 141 if the program that reads the output has ended.
+Exit code 0 means success, 1 a failure, 2 a wrong command, and 3 a table unlike the training table
+(`boreod check`, `boreod score --strict`). One sentence on standard error explains a failure. A
+stopped command exits with the usual codes: 130 after Ctrl-C, 143 after SIGTERM, and 141 if the
+program that reads the output has ended.
 """
 
 import errno

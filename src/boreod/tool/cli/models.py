@@ -75,8 +75,9 @@ def fit(
         str | None,
         Option(
             help="Threshold of alerts: a probability, fpr:0.01, precision:0.8, or alerts:20 (20 "
-            "alerts in a table like this one, or per day with --rows-per-day). The default is 0.5. "
-            "Without labels, the default gives one alert in a hundred rows."
+            "alerts in a table like this one, or per day with --rows-per-day). By default, "
+            "precision and recall are balanced (the largest expected F1); without labels, there "
+            "is one alert in a hundred rows."
         ),
     ] = None,
     rows_per_day: Annotated[
@@ -116,6 +117,7 @@ def fit(
             raise typer.BadParameter("A table from a pipe has no name: name the model file (-o).")
         output = Path(name_source(table).partition(".")[0] + ".boreod")
     check_target(output, [table])
+    wanted = _read_threshold(threshold, rows_per_day)
     model = fit_table(
         table,
         label=label,
@@ -130,11 +132,12 @@ def fit(
         reference=Reference(size=reference_size, neighbors=neighbors),
         budget=options.read_amount(budget),
         selection=ColumnSelection(costs=_read_costs(costs), batch_size=batch),
-        threshold=_read_threshold(threshold, rows_per_day),
         prior=prior,
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
+        # Without this option, each method has its own default.
+        **({} if wanted is None else {"threshold": wanted}),
     )
     model.save(output)
     facts = describe_file(model, output)
@@ -339,7 +342,8 @@ def print_limits(facts: dict[str, Any]) -> None:
         typer.echo(f"From a --budget of {enough} on, the AUC is within 0.01 of the best.")
     typer.echo(
         f"Threshold: {facts['threshold']:.4g}{_threshold_origin(facts)}. The out-of-bag "
-        f"probability of {count_of(facts['training_rows_above'], 'training row')} is above it."
+        f"probability of {count_of(facts['training_rows_above'], 'training row')} is above "
+        f"it{_expected_alerts(facts)}."
     )
     novelty = facts["novelty"]
     if novelty is not None:
@@ -352,11 +356,22 @@ def print_limits(facts: dict[str, Any]) -> None:
         typer.echo("Novelty: unknown, as no neighbors are searched; values out of range are found.")
 
 
+def _expected_alerts(facts: dict[str, Any]) -> str:
+    """Return how many alerts the threshold means, and how many of them are outliers."""
+    expected = facts["expected"]
+    text = f", or about {expected['alerts']:,.0f} alerts in 10,000 such rows"
+    if expected["outliers"] is not None:
+        least = "at least " if facts["training"]["assumed"] else ""
+        text += f", of which {least}about {expected['outliers']:,.0f} are outliers"
+    return text
+
+
 def _threshold_origin(facts: dict[str, Any]) -> str:
     """Return the origin of a threshold in parentheses, or an empty text for a plain number."""
     rule = facts["threshold_rule"]
-    if rule is None and not facts["training"]["outliers"]:
-        return " (one alert in a hundred rows)"
+    if rule is None:
+        has_labels = facts["training"]["outliers"]
+        return " (the largest expected F1)" if has_labels else " (one alert in a hundred rows)"
     if not isinstance(rule, str):
         return ""
     if not rule.startswith("alerts:"):

@@ -21,6 +21,7 @@ from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_tabl
 
 @plain_errors
 @options.reads_table
+@options.takes("repairs", options.REPAIRS)
 def score(
     model: options.ModelFile,
     table: options.Table,
@@ -63,7 +64,14 @@ def score(
         str | None, Option(help="Address of a running Dask cluster, such as tcp://...")
     ] = None,
     jobs: options.Jobs = None,
+    strict: Annotated[
+        bool,
+        Option(
+            "--strict", help="Write nothing if `boreod check` would raise an alarm; exit with 3."
+        ),
+    ] = False,
     *,
+    repairs: dict[str, Any],
     reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -76,8 +84,9 @@ def score(
     the range of the training rows); and `reason_1` and so on, the strongest reason first. With
     --alerts 20, exactly twenty rows of this table are alerts. Novel rows are chosen first, and of
     rows with the same score, the first in the table. Notes name the differences that `boreod check`
-    would find. The scores of a folder of Parquet files can be a folder with the same file names:
-    -o scores/
+    would find, the most important first. If very many rows are novel, the table is unlike the
+    training table: the probability alone then decides ranks and alerts. The scores of a folder of
+    Parquet files can be a folder with the same file names: -o scores/
 
     Example: boreod score fraud.boreod new.csv -o scored.csv --reasons 3
     """
@@ -87,10 +96,12 @@ def score(
         raise typer.BadParameter("--alerts and --threshold exclude each other.")
     _check_engine(engine, workers, scheduler, jobs)
     from boreod.parallel import dask
-    from boreod.tool import ScoreOptions, load_predictor, score_table
+    from boreod.tables.arrow import MissingColumnsError
+    from boreod.tool import ScoreOptions, UnlikeTrainingError, load_predictor, score_table
 
     started = time.perf_counter()
     loaded = load_predictor(model, jobs)
+    reading |= options.read_repairs(model, repairs)
     wanted = ScoreOptions(
         carry=() if no_ids else options.split_names(ids),
         all_columns=all_columns,
@@ -100,8 +111,21 @@ def score(
         novelty=not no_novelty,
         numbers=numbers,
     )
-    with dask(scheduler, workers) if engine == "dask" else nullcontext():
-        found = score_table(loaded, table, output, wanted, reading=reading, verbose=not quiet)
+    how: dict[str, Any] = {"reading": reading, "strict": strict, "verbose": not quiet}
+    try:
+        with dask(scheduler, workers) if engine == "dask" else nullcontext():
+            found = score_table(loaded, table, output, wanted, **how)
+    except (UnlikeTrainingError, MissingColumnsError) as error:
+        if not strict:
+            raise
+        from boreod.tool.scoring.checking import check_columns_of
+
+        findings = getattr(error, "findings", None)
+        if isinstance(error, MissingColumnsError):
+            names = [reading["rename"].get(name, name) for name in error.known]
+            findings = list(check_columns_of(loaded, names))
+        _print_refusal(findings, json)
+        raise typer.Exit(options.FOUND) from None
     for remark in () if quiet else found.notes:
         note(remark)
     _print_summary(found, output, time.perf_counter() - started, json, quiet)
@@ -123,19 +147,36 @@ def _check_engine(
             raise typer.BadParameter(words)
 
 
+def _print_refusal(findings: Any, json: bool) -> None:
+    """Say why a table is not scored."""
+    if json:
+        print_json({"findings": [found._asdict() for found in findings], "written": 0}, err=True)
+        return
+    for found in findings:
+        note(found.text)
+    typer.echo(
+        "The table is unlike the training table, so nothing is written (--strict).", err=True
+    )
+
+
 def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
     # If the output is "-", the table goes to standard output, and messages to standard error.
     to_screen = output == "-"
     if json:
-        print_json({**asdict(found), "output": output, "seconds": seconds}, err=to_screen)
+        findings = [finding._asdict() for finding in found.findings]
+        facts = {**asdict(found), "findings": findings, "output": output, "seconds": seconds}
+        print_json(facts, err=to_screen)
         return
     if quiet:
         return
+    if found.warning is not None:
+        typer.echo(found.warning, err=to_screen)
+    comes_first = found.ranked_by == "novelty"
     if found.asked is None:
-        novel = "" if found.novel is None else f", or novel ({found.novel})"
+        novel = f", or novel ({found.novel})" if comes_first else ""
         why = f"probability above {found.threshold:.4g}{novel}"
     else:
-        novel = f"novel rows first ({found.novel}), " if found.novel else ""
+        novel = f"novel rows first ({found.novel}), " if comes_first and found.novel else ""
         why = f"as many rows of this table as you asked for, {novel}the most suspicious ones"
     share = f"{found.outliers / max(1, found.rows):.2%}"
     verb = "is an alert" if found.outliers == 1 else "are alerts"
@@ -148,6 +189,7 @@ def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: b
 
 @plain_errors
 @options.reads_table
+@options.takes("repairs", options.REPAIRS)
 def explain(
     model: options.ModelFile,
     table: options.Table,
@@ -171,6 +213,7 @@ def explain(
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
     *,
+    repairs: dict[str, Any],
     reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -190,7 +233,7 @@ def explain(
 
     loaded = load_predictor(model, jobs)
     names = tuple(options.split_names(ids) or loaded.preparation_.ids_)
-    reading = Scoring(loaded, names).reading(reading)
+    reading = Scoring(loaded, names).reading(reading | options.read_repairs(model, repairs))
     asked: dict[str, Any] = {"ids": names, "reasons": reasons, "novelty": not no_novelty}
     with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:
         if row or case:
