@@ -1,8 +1,19 @@
 """Names and numbers in sentences."""
 
+import warnings
+
 import pytest
 
-from boreod.text import close_names, count_of, listed, shorten, show_bytes, show_seconds, suggest
+from boreod.text import (
+    close_names,
+    count_of,
+    listed,
+    shorten,
+    show_bytes,
+    show_seconds,
+    suggest,
+    tell_once,
+)
 
 
 @pytest.mark.parametrize("value", ["a" * 500, list(range(500)), {"a": "b" * 500}, 10**500])
@@ -91,3 +102,33 @@ def test_seconds(seconds, expected):
 )
 def test_bytes(number, expected):
     assert show_bytes(number) == expected
+
+
+def warn_of(*texts):
+    for text in texts:
+        warnings.warn(text, stacklevel=1)
+
+
+@pytest.fixture
+def caught():
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield found
+
+
+def test_each_warning_is_told_once(caught):
+    with tell_once(), tell_once():
+        warn_of("a", "b", "a")
+    warn_of("a")
+    assert [str(one.message) for one in caught] == ["a", "b", "a"]
+
+
+def test_calls_of_threads_that_overlap_hide_no_later_warning(caught):
+    first, second = tell_once(), tell_once()
+    first.__enter__()
+    second.__enter__()
+    warn_of("a", "a")
+    first.__exit__(None, None, None)
+    second.__exit__(None, None, None)
+    warn_of("a", "a")
+    assert [str(one.message) for one in caught] == ["a"] * 3

@@ -1,8 +1,12 @@
 """The program: ``boreod``, and ``python -m boreod`` where it is not on the path."""
 
+import os
 import signal
 import sys
 from typing import Any
+
+# Without so much address space, libraries cannot be loaded, or wait forever for memory.
+MIN_ADDRESSES = 1_250_000 * 1024
 
 
 def main() -> None:
@@ -10,9 +14,12 @@ def main() -> None:
 
     Imports would turn an interrupt into other errors, or swallow it.
     """
+    _prepare_for_limit()
     pressed: list[int] = []
 
     def remember(number: int, _: Any) -> None:
+        if pressed:
+            os._exit(128 + number)
         pressed.append(number)
 
     before = signal.getsignal(signal.SIGINT)
@@ -26,6 +33,30 @@ def main() -> None:
         sys.stderr.write("Stopped.\n")
         sys.exit(128 + pressed[0])
     run()
+
+
+def _prepare_for_limit() -> None:
+    """End if the address space is limited (`ulimit -v`) to too little; otherwise use it sparingly.
+
+    OpenBLAS tries again and again to get memory for every thread, and no signal interrupts that. An
+    allocator of Arrow takes 1 GB of addresses as soon as it can.
+    """
+    # Windows has no such limit.
+    if os.name != "posix":
+        return
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return
+    if limit < MIN_ADDRESSES:
+        sys.exit(
+            f"Error: boreod needs {MIN_ADDRESSES // 1024} kB of address space, and the limit is "
+            f"{limit // 1024} kB. Raise it (ulimit -v), or limit the memory of a container instead."
+        )
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ class BORE(Detector):
     ``predict_proba(X, raw=True)`` returns the probabilities of the paper. With k = 1, some scores
     are equal: ``knnw_1`` is ``knn_1``, and ``slof_1`` and ``cof_1`` are ``lof_1``. If columns are
     equally good, the first one is chosen.
+    Rows that almost equal a labelled outlier of the fit, such as the same rows as float32, find it
+    as a neighbor and may lose their alerts, unless ``reference=Reference(outliers=False)``.
 
     Parameters, attributes and methods are those of :class:`Detector`; the defaults differ. Frames
     of finite numbers are used unchanged.

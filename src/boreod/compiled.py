@@ -20,14 +20,16 @@ import gc
 import hashlib
 import operator
 import os
+import pickle
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from boreod.files import closed_to_others, refuse_open, warn
 
 Function = TypeVar("Function", bound=Callable[..., object])
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
@@ -36,6 +38,11 @@ OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 ZERO: int = np.int64(0)  # type: ignore[assignment]
 # In checked mode, unset integers have this value, which is an index outside every table.
 POISON = 2**30
+AGAIN = (
+    ", so every new process compiles again (up to half a minute). Set the environment variable "
+    "NUMBA_CACHE_DIR to a directory that is writable and has room."
+)
+REMEDY = "it is compiled again. If this note comes back, type `boreod compile --clean`."
 _MAKING = threading.RLock()
 
 
@@ -90,12 +97,12 @@ class Kernel:
         is_closed = os.path.isdir(folder) and not os.access(folder, os.W_OK)
         for writable in [False] if is_closed else [True, False]:
             # Numba raises an error if it finds no such directory.
-            with contextlib.suppress(RuntimeError):
+            with contextlib.suppress(RuntimeError, OSError):
                 cache = _cache_class(self._stamp(), writable)(self._function)
-                save = cache.save_overload if writable else _return_first
-                cache.save_overload = functools.partial(_save, save)
+                # Numba does not look at the folder for a zip archive.
+                refuse_open(cache.cache_path)
                 return cache
-        _warn_that_nothing_is_cached()
+        warn(f"No directory for compiled code was found{AGAIN}")
         return None
 
     def _stamp(self) -> str | None:
@@ -200,25 +207,85 @@ def _cache_class(stamp: str | None, writable: bool) -> type:
     If it need not be ``writable``, a folder that can only be read will do, as in an image.
     """
     from numba.core.caching import CompileResultCacheImpl, FunctionCache
+    from numba.core.serialize import dumps
 
-    def ensure_cache_path(locator: Any) -> None:
-        if not os.path.isdir(locator.get_cache_path()):
-            raise FileNotFoundError
+    def digest(code: bytes, codegen: Any) -> bytes:
+        # After a kill, the index may name code of older sources or of another processor.
+        return hashlib.sha256(repr((stamp, codegen.magic_tuple())).encode() + code).digest()
 
-    changed: dict[str, Any] = {}
-    if stamp is not None:
-        changed["get_source_stamp"] = lambda _: stamp
-    if not writable:
-        changed["ensure_cache_path"] = ensure_cache_path
-    locators = [type(c.__name__, (c,), changed) for c in CompileResultCacheImpl._locator_classes]
-    files = type("Files", (CompileResultCacheImpl,), {"_locator_classes": locators})
-    return type("StampedCache", (FunctionCache,), {"_impl_class": files})
+    class Files(CompileResultCacheImpl):
+        _locator_classes = _places(CompileResultCacheImpl._locator_classes, stamp, writable)
+
+        def reduce(self, result: Any) -> Any:
+            code = dumps(super().reduce(result))
+            return digest(code, result.codegen), code
+
+        def rebuild(self, context: Any, kept: Any) -> Any:
+            # Damaged machine code would crash.
+            if digest(kept[1], context.codegen()) != kept[0]:
+                raise ValueError("its digest differs")
+            return super().rebuild(context, pickle.loads(kept[1]))
+
+    class StampedCache(FunctionCache):
+        _impl_class = Files
+
+        def load_overload(self, *wanted: Any) -> Any:
+            try:
+                return super().load_overload(*wanted)
+            # A damaged file can raise any error.
+            except Exception as error:
+                warn(f"Machine code in {self.cache_path} is damaged ({error!r}), so {REMEDY}")
+
+        def save_overload(self, *compiled: Any) -> None:
+            if writable:
+                _save(super().save_overload, self.flush, *compiled)
+
+    return StampedCache
+
+
+def _places(known: list[type], stamp: str | None, writable: bool) -> list[type]:
+    """Return Numba's classes of places for code, which refuse folders that are open to others."""
+
+    class Place:
+        def ensure_cache_path(self) -> None:
+            place: Any = super()
+            folder = place.get_cache_path()
+            if writable:
+                with closed_to_others():
+                    place.ensure_cache_path()
+            elif not os.path.isdir(folder):
+                raise FileNotFoundError
+            refuse_open(folder)
+
+    changed: dict[str, Any] = {} if stamp is None else {"get_source_stamp": lambda _: stamp}
+    return [type(kind.__name__, (Place, kind), changed) for kind in known]
+
+
+def _save(save: Callable[..., None], flush: Callable[[], None], *compiled: Any) -> None:
+    """Save compiled code to disk; if that fails, warn and go on, as with a full disk."""
+    try:
+        with closed_to_others():
+            try:
+                save(*compiled)
+            except Exception:
+                # The index may be damaged, so it begins anew.
+                flush()
+                save(*compiled)
+    except OSError as error:
+        warn(f"Compiled code could not be kept ({error.strerror}){AGAIN}")
 
 
 @functools.cache
 def _load_numba() -> Any:
     """Import Numba and register kernels and the functions of this module with it."""
-    import numba
+    try:
+        import numba
+    # If one of its libraries cannot be loaded, this is an OSError.
+    except (ImportError, OSError) as error:
+        raise ImportError(
+            f"Numba could not be imported ({error}). Install it again with `pip install "
+            "--force-reinstall numba llvmlite`, or allow more memory if it is limited (ulimit -v)."
+        ) from error
 
     numba.extending.typeof_impl.register(
         Kernel, lambda kernel, _: numba.types.Dispatcher(kernel.dispatcher)
@@ -254,24 +321,6 @@ def _pause_collection(event: Any) -> None:
 
 def _return_first(result: Any, *_: Any, **__: Any) -> Any:
     return result
-
-
-def _save(save: Callable[..., None], *compiled: Any) -> None:
-    """Save compiled code to disk; if that fails, warn and go on, as with a full disk."""
-    try:
-        save(*compiled)
-    except OSError as error:
-        _warn_that_nothing_is_cached(f"Compiled code could not be kept ({error.strerror})")
-
-
-@functools.cache
-def _warn_that_nothing_is_cached(why: str = "No directory for compiled code was found") -> None:
-    warnings.warn(
-        f"{why}, so every new process compiles again (up to half a minute). Set the environment "
-        "variable NUMBA_CACHE_DIR to a directory that is writable and has room.",
-        RuntimeWarning,
-        stacklevel=4,
-    )
 
 
 def poisoned(shape: Any, dtype: Any = np.float64) -> NDArray:

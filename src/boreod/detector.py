@@ -43,7 +43,8 @@ from boreod.selection.budgets import (
 )
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.selector import Selector
-from boreod.validation import all_or_nothing, check_fitted, read_seed, same_filters
+from boreod.text import tell_once
+from boreod.validation import all_or_nothing, check_fitted, read_seed
 
 Names = str | Iterable[str]
 
@@ -90,7 +91,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         Share of outliers among future rows, if known; None for the share in the training table.
     threshold
         Threshold of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or
-        ``"precision:0.8"``. None for 0.5, and without any label for one alert in a hundred rows.
+        ``"precision:0.8"``. None for the probability above which the expected F1 of the training
+        rows, judged out of bag, is largest, and without any label for one alert in a hundred rows.
     budget
         Largest cost of the prediction for one row: a time such as ``"200us"``, or a number of units
         of the costs. Columns that fit the budget are chosen. None uses all columns.
@@ -218,7 +220,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         refuse_options(self, unsupported)
         asked = {"label": label, "ids": ids, "drop": drop, "keep": keep}
         asked |= {"labels": labels, "reading": reading}
-        with plain_interrupts(), all_or_nothing(self), same_filters():
+        with plain_interrupts(), all_or_nothing(self), tell_once():
             settings = check_parameters(self)
             # The four seeds are for the views, the bags, the estimators and the reference sample.
             random = read_seed(self.random_state)
@@ -249,7 +251,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         wanted = self.budget if budget is None else budget
         fast = self._asked(wanted, batch_size, costs, method, skip_unaffordable)
         fast.record_ = copy.copy(self.record_)
-        with plain_interrupts(), same_filters():
+        with plain_interrupts(), tell_once():
             fast._narrow()
         fast.threshold_ = fast.choose_threshold(selector.training.options.threshold)
         return fast
@@ -280,7 +282,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         size = self._batches(batch_size, read_budget(budgets[0])[1])
         check_batches(size, budgets[0])
         chosen.set_params(batch_size=size)
-        with plain_interrupts(), same_filters():
+        with plain_interrupts(), tell_once():
             bought = (selector.buy(budget, chosen, self._threads) for budget in budgets)
             return trace_budgets((choice, oob) for choice, _, oob in bought)
 
@@ -423,7 +425,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         if self._selector is None:
             if self._lessons is None:
                 raise NotStoredError
-            with plain_interrupts(), same_filters():
+            with plain_interrupts(), tell_once():
                 self._selector = Selector.restore(self, self._lessons, settings_of(self))
             self.training_ = self._selector.training
         return self._selector

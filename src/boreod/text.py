@@ -1,7 +1,12 @@
-"""Formatting of names and numbers for messages, and suggestions for misspelled names."""
+"""Formatting of names and numbers for messages, and suggestions for misspelled names.
+
+Warnings are told once in every call.
+"""
 
 import difflib
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from math import log10
 from typing import Any
 
@@ -45,19 +50,27 @@ def close_names(name: object, known: Iterable[str]) -> list[str]:
     return [one for word in close for one in known if one.lower() == word][:3]
 
 
-def renamed_hint(name: str, there: Iterable[str], trained: Iterable[str]) -> str:
-    """Return a hint at the possible new name of a missing column, or an empty string.
+def find_renames(
+    gone: Iterable[str], there: Iterable[str], trained: Iterable[str]
+) -> dict[str, str]:
+    """Return the possible new names of missing columns; a new name is given to one column only.
 
     ``there`` holds the columns of the table, and ``trained`` holds the columns of the model.
 
     Examples
     --------
-    >>> renamed_hint("amount", ["Amount", "amount2"], ["amount", "amount2"])
-    "; 'Amount' is new: renamed?"
+    >>> find_renames(["amount", "hour"], ["Amount", "amount2"], ["amount", "amount2", "hour"])
+    {'amount': 'Amount'}
     """
     known = set(trained)
-    close = close_names(name, [other for other in there if other not in known])
-    return f"; {shorten(close[0])} is new: renamed?" if close else ""
+    new = [other for other in there if other not in known]
+    found: dict[str, str] = {}
+    for name in gone:
+        close = close_names(name, new)
+        if close:
+            found[name] = close[0]
+            new.remove(close[0])
+    return found
 
 
 def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
@@ -148,13 +161,15 @@ def show_number(value: float) -> str:
 
 
 def show_percent(share: float) -> str:
-    """Return a share in percent, with at most one decimal.
+    """Return a share in percent, with one decimal, or as many as a small share needs.
 
     Examples
     --------
-    >>> show_percent(0.5), show_percent(0.0123), show_percent(0.9966), show_percent(0.0)
-    ('50 %', '1.2 %', '99.7 %', '0 %')
+    >>> [show_percent(share) for share in (0.5, 0.0123, 0.9966, 0.0, 0.0002, 1e-9)]
+    ['50 %', '1.2 %', '99.7 %', '0 %', '0.02 %', 'below 0.001 %']
     """
+    if 0.0 < share < 0.0005:
+        return f"{100.0 * share:.1g} %" if share >= 1e-5 else "below 0.001 %"
     return f"{100.0 * share:.1f}".removesuffix(".0") + " %"
 
 
@@ -172,3 +187,24 @@ def show_probability(value: float) -> str:
         return f"{value:.3g}"
     digits = min(int(-log10(max(1.0 - value, 1e-8))) + 2, 8)
     return f"{value:.{digits}f}".rstrip("0").rstrip(".")
+
+
+@contextmanager
+def tell_once() -> Iterator[None]:
+    """Show each different warning once, and restore the filters of warnings at the end."""
+    seen: set[str] = set()
+    is_over = False
+    with warnings.catch_warnings():
+        tell = warnings.showwarning
+
+        def show(message: Warning | str, *place: Any, **more: Any) -> None:
+            if is_over or str(message) not in seen:
+                seen.add(str(message))
+                tell(message, *place, **more)
+
+        warnings.showwarning = show
+        try:
+            yield
+        finally:
+            # If threads overlap, this function may stay in place. It then shows everything.
+            is_over = True

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from boreod.ensemble.calibration import choose_threshold
+from boreod.ensemble.calibration import MAX_ALERTS, best_threshold, choose_threshold
 
 RANDOM = np.random.default_rng(0)
 CODES = np.repeat([0, 1, -1], [300, 40, 60])
@@ -66,3 +66,23 @@ def test_alerts_in_so_many_rows_are_a_rate():
     assert same == choose_threshold("alerts:5", SCORES, CODES)
     with pytest.warns(UserWarning, match="less than one of the"):
         assert choose_threshold("alerts:1/1e6", SCORES, CODES) == SCORES.max()
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.2])
+def test_the_default_has_the_largest_expected_f1(scale):
+    chances, weights = scale * SCORES**3, np.where(CODES == 1, 1.0, 4.0)
+
+    def expected(limit):
+        above = chances > limit
+        alerts = weights[above].sum()
+        right = (weights * chances)[above].sum()
+        return 2.0 * right / (alerts + (weights * chances).sum())
+
+    best = best_threshold(chances, weights)
+    assert expected(best) == pytest.approx(max(map(expected, [0.0, *chances])))
+
+
+def test_the_default_raises_few_alerts_where_nothing_tells_outliers():
+    chances = np.linspace(0.0101, 0.01, 10_000)
+    assert (chances > best_threshold(chances, np.ones(10_000))).sum() == int(MAX_ALERTS * 100.5)
+    assert best_threshold(np.empty(0), np.empty(0)) == 0.5

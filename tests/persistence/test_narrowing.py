@@ -86,7 +86,8 @@ def test_what_is_small_is_stored(labelled, tmp_path):
 
 
 def test_what_is_large_is_not_stored(labelled, tmp_path):
-    model = fitted("BORE", labelled)
+    scores = OutlierRepresentation("all", [3, 5, 7])
+    model = BORE(scores, **MORE).fit(*labelled)
     model.save(tmp_path / "a")
     with pytest.raises(NotStoredError, match="save with narrowable=True"):
         load(tmp_path / "a").within("20us")

@@ -223,8 +223,8 @@ def test_labels_of_one_kind(labels, assume, words):
     [
         ("a.csv", [1], Roles(), Wishes(), TableError, "name it"),
         ([[1]], [1], Roles("fraud"), Wishes(), TableError, "not both"),
-        ([[1]], "fraud", Roles(), Wishes(), TypeError, "A name goes to `label`"),
-        ([[1]], None, Roles([1]), Wishes(), TypeError, "labels to `y`"),
+        ([[1]], "fraud", Roles(), Wishes(), TypeError, "`label` must be the name"),
+        ([[1]], None, Roles([1]), Wishes(), TypeError, "`y` must be the labels"),
         ([[1]], None, Roles(), Wishes(outlier_label="x"), TableError, "no column of labels"),
         ([[1]], None, Roles(), Wishes(assume=False), TableError, "learns from labels"),
         ("a.csv", None, Roles(inlier_label="x"), Wishes(), TableError, "need the column of labels"),
@@ -276,8 +276,8 @@ def test_reading_options():
     ("roles", "reading", "words"),
     [
         (Roles("y", drop="y"), None, "one role; 'y'"),
-        (Roles("y"), {"columns": ["a"]}, "not said in `reading`"),
-        (Roles("y"), {"drop": ["a"]}, "not said in `reading`"),
+        (Roles("y"), {"columns": ["a"]}, "`reading` must not choose the columns"),
+        (Roles("y"), {"drop": ["a"]}, "`reading` must not choose the columns"),
     ],
 )
 def test_roles_must_be_clear(roles, reading, words):

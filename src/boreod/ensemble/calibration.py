@@ -13,6 +13,7 @@ spelling               an alert is raised for
 ``"alerts:20/5000"``   about 20 of 5000 rows like the training rows
 ``"fpr:0.01"``         at most this share of the inliers
 ``"precision:0.8"``    as many rows as possible, at least this share of them outliers
+None                   the rows with the largest expected F1, see :func:`best_threshold`
 =====================  =====================================================================
 """
 
@@ -28,6 +29,10 @@ from boreod.ensemble.bags import Shares
 from boreod.metrics import auc, average_precision
 from boreod.text import count_of
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, is_number
+
+# By default there are at most so many alerts for each expected outlier. If no column tells outliers
+# from other rows, F1 alone would make a quarter of all rows alerts.
+MAX_ALERTS = 3.0
 
 
 @dataclass(frozen=True)
@@ -190,11 +195,14 @@ class OutOfBag:
     def choose_threshold(self, threshold: Any, always: NDArray | None = None) -> float:
         """Return the threshold as a probability, see the function :func:`choose_threshold`.
 
-        None means 0.5 or, if no row is labelled, one alert in a hundred rows.
+        None means the largest expected F1 or, if no row is labelled, one alert in a hundred rows.
         """
         unlabelled = bool((self.labels == UNLABELLED).all())
+        if threshold is None and not unlabelled:
+            weights = self.shares.weigh(self.labels)[self._judged]
+            return best_threshold(self.probabilities[self._judged], weights)
         if threshold is None:
-            threshold = f"alerts:{max(1, self.shares.n_rows // 100)}" if unlabelled else 0.5
+            threshold = f"alerts:{max(1, self.shares.n_rows // 100)}"
         if unlabelled and read_threshold(threshold)[0] != "alerts":
             raise ValueError(
                 "Without labels there is a ranking only, so the threshold must be a number of "
@@ -261,6 +269,28 @@ def choose_threshold(
         )
         return float(ranked[0])
     return _for_alerts(wanted, ranked, weights)
+
+
+def best_threshold(probabilities: NDArray, weights: NDArray) -> float:
+    """Return the threshold with the largest expected F1 of calibrated probabilities.
+
+    F1 is the harmonic mean of precision and recall. There are at most MAX_ALERTS alerts for each
+    expected outlier, and at least one. Without any probability, the threshold is 0.5.
+
+    Examples
+    --------
+    >>> best_threshold(np.array([0.8, 0.4, 0.04, 0.02]), np.ones(4))
+    0.22
+    """
+    if not len(probabilities):
+        return 0.5
+    order = np.argsort(-probabilities, kind="stable")
+    ranked = probabilities[order]
+    alerts = np.cumsum(weights[order])
+    right = np.cumsum(weights[order] * ranked)
+    expected = right / (alerts + right[-1])
+    expected[1:][alerts[1:] > MAX_ALERTS * right[-1]] = -1.0
+    return _below(ranked, int(np.argmax(expected)) + 1)
 
 
 def read_threshold(spelling: Any) -> tuple[str, float, float | None]:

@@ -361,7 +361,7 @@ class Lessons:
         fitted = model.fitted_
         columns = fitted.columns
         n_reference = len(self.places) - len(self.others)
-        reference = np.empty((n_reference, len(columns.raw)))
+        reference = np.empty((n_reference, len(fitted.seen.columns)))
         for view, isolation in zip(columns.views, self.isolation, strict=True):
             view.isolation = isolation
             reference[slice(None) if view.space.rows is None else view.space.rows] = view.known.rows

@@ -40,7 +40,11 @@ def evaluate(
     ] = Path("results"),
     methods: Annotated[
         str | None,
-        typer.Option(help="Methods, separated by commas; default: all that are installed."),
+        typer.Option(
+            help="Methods, separated by commas: detector, best, mean, greedy, ssad, ssad+or, be, "
+            "bore, trees, catboost, xgboost, xgbod, iforest, knn; by default all that are "
+            "installed, except knn."
+        ),
     ] = None,
     budgets: Annotated[
         str | None, typer.Option(help="Times per row, such as 20us,1ms; 'none' for no budgets.")
@@ -60,9 +64,9 @@ def evaluate(
 ) -> None:
     """Compare methods and budgets on your own table, with error bars.
 
-    Every method learns from the same 60 % of the labelled rows and is judged on the others, in
-    several splits. The preparation of columns is learned from these 60 %, too. If a run was
-    stopped, the same command continues it.
+    In each of several splits, every method learns from the same 60 % of the labelled rows, and is
+    judged on the other 40 %. The preparation of columns is learned from these 60 %, too. If a run
+    was stopped, the same command continues it.
 
     Example: boreod evaluate payments.csv --label fraud --id id --methods be --budgets none
     """
@@ -85,6 +89,8 @@ def evaluate(
         "transductive" if transductive else "unseen",
         seed,
     )
+    # Misspelled names must not wait for a large table.
+    plan.check()
     columns = Roles(label, ids, drop, keep or None, since, labels, inlier_label)
     wishes = Wishes(
         assume=False,
@@ -132,14 +138,14 @@ def reproduce(
     ] = Path("results"),
     datasets: Annotated[
         str | None,
-        typer.Option(help="Data sets, separated by commas; default: the twelve of the paper."),
+        typer.Option(help="Data sets, separated by commas; by default the twelve of the paper."),
     ] = None,
     repetitions: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Number of samples or splits; default: 10, or 1 with --quick (draws of costs: "
-            "20, or 2).",
+            help="Number of samples or splits; by default 10, or 1 with --quick. The part budget "
+            "draws costs 20 times, or twice with --quick.",
         ),
     ] = None,
     quick: Annotated[
@@ -180,7 +186,7 @@ def reproduce(
         typer.echo(f"Report: {output / 'report.html'} and {output / 'report.md'}")
     else:
         typer.echo(to_markdown(sections[0], level=1))
-        typer.echo(f"Files: in {output}, their names begin with {part}")
+        typer.echo(f"Files are in {output}; their names begin with {part}.")
     typer.echo(f"Time: {show_seconds(time.perf_counter() - started)}")
 
 
@@ -194,9 +200,9 @@ def datasets(
     version: Annotated[int, typer.Option(help="Sample of the set, counted from 1.")] = 1,
     data: options.DataFolder = None,
 ) -> None:
-    """List the data sets, or write one to a table with the columns `id` and `outlier`.
+    """List the data sets, or write one set to a table with the columns `id` and `outlier`.
 
-    The order of the rows is random, so the first ones are a fair sample.
+    The order of the rows is random, so the first rows are a fair sample.
 
     Example: boreod datasets wdbc -o tumors.csv
     """

@@ -40,8 +40,17 @@ class TableError(ValueError):
     """A table cannot be read, written or prepared. The message says what to do."""
 
 
+class MissingColumnsError(TableError):
+    """A table lacks columns of a model; ``known`` names the columns that it has."""
+
+    # Workers send errors as bytes, from which they are made with their text only.
+    def __init__(self, text: str, known: Iterable[str] = ()) -> None:
+        super().__init__(text)
+        self.known = list(known)
+
+
 class Column(NamedTuple):
-    """The name and the type of a column: number, boolean, text, or date or time."""
+    """The name of a column, and its type: "number", "boolean", "text" or "date or time"."""
 
     name: str
     type: str
@@ -84,7 +93,7 @@ def check_names(names: list[str], shown: str, places: list[int] | None = None) -
         if len(name) > MAX_NAME:
             raise TableError(
                 f"Column {position + 1} of {shown} has a name of {len(name)} letters, of at most "
-                f"{MAX_NAME}: {shorten(name)}. Rename it."
+                f"{MAX_NAME} that are allowed: {shorten(name)}. Rename the column."
             )
         if name in seen:
             raise TableError(
@@ -118,7 +127,7 @@ def as_names(names: Names, known: list[str]) -> tuple[str, ...]:
 
 
 def kind_of(held: Any) -> str:
-    """Return the word for a plain type: number, boolean, text, or date or time."""
+    """Return the word for a type: "number", "boolean", "text" or "date or time"."""
     if pa.types.is_boolean(held):
         return "boolean"
     if pa.types.is_integer(held) or pa.types.is_floating(held):
@@ -342,8 +351,8 @@ def _to_column(values: Any) -> Any:
 def _mixes_zones(values: Any) -> bool:
     """Return whether the times in a column of objects have several time zones.
 
-    Arrow would use the first zone for all of them. The first cell decides whether a column holds
-    times.
+    Arrow would use the zone of the first time for all times. The first cell that is not missing
+    decides whether a column holds times.
     """
     if values.dtype != object:
         return False

@@ -7,9 +7,9 @@ records the format. Whole numbers that begin with zero or have more than 15 digi
 stay text, because float64 would not keep all digits.
 
 A column of numbers may have a few bad cells such as ``ERR`` or ``N.A.``. The user chooses what
-happens: bad cells count as missing, the first one raises an error, or their rows are left out. A
-note gives the number of bad cells and the places of the first ones. Numbers that are too large to
-compute with are bad cells, too.
+happens: bad cells count as missing, the first bad cell raises an error, or rows with bad cells are
+left out. A note gives the number of bad cells and the places of the first ones. Numbers that are
+too large to compute with are bad cells, too.
 """
 
 import warnings
@@ -37,7 +37,7 @@ from boreod.validation import LARGEST
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 # A note shows the places of at most this many bad cells.
 MAX_PLACES = 3
-# A column is refused if it has at least this many bad cells and they are most of its filled cells.
+# A column with at least this many bad cells is refused if most of its filled cells are bad.
 MANY_BAD = 20
 TOO_LARGE = f"Numbers beyond {LARGEST:.0e} are too large to compute with."
 
@@ -66,7 +66,7 @@ class Kind(NamedTuple):
 
 
 def find_written(column: Any, decimal: str | None = None) -> Rule | Ambiguous | None:
-    """Return how dates or numbers in a column of text are written, or None if it holds words."""
+    """Return how the dates or numbers of a column of text are written; None for other text."""
     return find_form(column) or find_format(column, decimal)
 
 
@@ -104,7 +104,7 @@ def declared_kind(
 ) -> Kind:
     """Return the kind of a column whose type is declared.
 
-    If the type is ``number``, the cells of this table show how its numbers are written.
+    If the type is ``number``, the cells of ``column`` show how its numbers are written.
     """
     if isinstance(declared, Rule):
         return Kind("text", declared)
@@ -123,7 +123,7 @@ def declared_kind(
 
 
 def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray]:
-    """Return a column of text converted to its kind, and which cells do not fit."""
+    """Return a column of text converted to its kind, and a mask of the cells that do not fit."""
     bad = np.zeros(len(column), bool)
     if kind.type == "text":
         if kind.rule is not None:
@@ -193,8 +193,8 @@ def note_bad(
 ) -> None:
     """Warn if there are bad cells, which count as missing.
 
-    Raise if there are at least MANY_BAD bad cells and they are most of the filled cells. Numbers in
-    ``values`` that are too large to compute with become NaN, and the warning shows them, too.
+    Raise an error if there are at least MANY_BAD bad cells and most of the filled cells are bad.
+    Numbers in ``values`` that are too large to compute with become NaN, and are bad cells, too.
     """
     large = np.zeros(len(bad), bool)
     if values is not None:
@@ -287,11 +287,11 @@ class BadCells:
         noun, _, rule = what.partition(" written ")
         self._rules[name] = f"{noun}s written {rule}" if rule else ""
         first = shorten(column[places[0]].as_py())
-        # This is a fault of the column, not of single rows.
+        # With so many bad cells, the column itself is wrong, and not a few of its rows.
         if self._counts[name] >= MANY_BAD and 2 * self._counts[name] > self._filled[name]:
             raise self._no_numbers(first, where(places[0]), name, what)
         if self.policy == "error":
-            fault = f"no {what} as the other values are."
+            fault = f"no {what}, unlike other cells."
             if large[places[0]]:
                 fault = f"too large. {TOO_LARGE}"
             raise TableError(

@@ -17,7 +17,7 @@ from boreod.text import shorten
 DAY = 86_400.0
 # How many of each unit make one second.
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-# Only this many cells at the beginning decide whether a column may hold dates.
+# The number of cells at the beginning of a column that decide whether it may hold dates.
 SAMPLE = 500
 # In a column of dates, at least this share of the cells has the same form.
 NEARLY_ALL = 0.9
@@ -79,8 +79,8 @@ class Moments(NamedTuple):
 class DateForm:
     """The form of the cells of a column of dates: one of FORMS, or TIME.
 
-    The form is in doubt if days may be months. It is empty if some cells must have the day first
-    and other cells must have the month first.
+    ``in_doubt`` is True if all cells can be read with the day or the month first. ``form`` is empty
+    if some cells must have the day first and other cells must have the month first.
     """
 
     form: str
@@ -102,8 +102,8 @@ class DateForm:
 
 def check_order(column: Any, bad: NDArray, form: str) -> None:
     """Refuse a column if many dates cannot be read because days and months are swapped."""
-    # A few bad cells are errors. If at least three cells and 30 % of the column are bad, the order
-    # may be another one.
+    # A few bad cells are just errors. If at least three cells and 30 % of the column are bad, days
+    # and months may be swapped.
     if form not in ORDERS or bad.sum() < max(3, 0.3 * (len(bad) - column.null_count)):
         return
     here, then = ("days", "months") if form == ORDERS[1] else ("months", "days")
@@ -111,8 +111,8 @@ def check_order(column: Any, bad: NDArray, form: str) -> None:
     if np.isnan(read_written(cells, ORDERS[1 - ORDERS.index(form)]).clock).any():
         return
     raise TableError(
-        f"Dates such as {shorten(cells[0].as_py())} have {here} first, and those of the "
-        f"training table had {then} first. Write them as 2024-01-31, or as in training."
+        f"Dates such as {shorten(cells[0].as_py())} have {here} first, but dates of the "
+        f"training table had {then} first. Write dates as 2024-01-31, or as in training."
     )
 
 
@@ -132,9 +132,9 @@ def count_zones(column: Any) -> int:
 
 
 def find_form(column: Any) -> DateForm | None:
-    """Return the form of the dates of a column of text; None if it does not hold dates.
+    """Return the form of the dates of a column of text; None if the column does not hold dates.
 
-    A few cells may be something else.
+    A few cells of a column of dates may hold something else.
     """
     present = _informative(column.slice(0, SAMPLE))
     if not len(present):

@@ -1,9 +1,9 @@
 """Numbers as people and spreadsheets write them: ``$1,234.50``, ``1.2%``, ``51.080,0``, ``(12)``.
 
-A column has one rule: its decimal point and its unit. Every rule accepts groups of thousands and
-spaces of any width. A negative number has a minus sign before or after it, or is in parentheses.
-1.2% is read as 0.012. A column is ambiguous if ``1,234`` may mean 1234 or 1.234, and no other cell
-shows which.
+A column has one rule, which says its decimal point and its unit. Every rule accepts groups of
+thousands and spaces of any width. A negative number has a minus sign before or after it, or is in
+parentheses. 1.2% is read as 0.012. A column is ambiguous if ``1,234`` may mean 1234 or 1.234, and
+no other cell shows which of these it means.
 """
 
 import re
@@ -64,7 +64,7 @@ class NumberFormat:
     unit
         A sign, currency or word beside the numbers; empty if there is none.
     thousands
-        The sign between groups of digits, which only messages use: other signs are accepted, too.
+        The sign between groups of digits in messages. When cells are read, any sign is accepted.
     before
         Whether the unit stands before the number, as in $12.
     """
@@ -140,31 +140,35 @@ class NumberFormat:
 class Ambiguous(NamedTuple):
     """A column of numbers that can be read in two ways.
 
-    ``example`` is one of its cells. ``units`` is empty unless the numbers have different units.
+    ``example`` is one of its cells. If the numbers have different units, ``units`` holds these
+    units, and is otherwise empty.
     """
 
     example: str
     units: tuple[str, ...] = ()
 
     def question(self, name: str, needed: bool = False) -> TableError:
-        """Return an error that asks the user; it does not offer to leave out a needed column."""
+        """Return an error that asks the user how to read the column.
+
+        If the column is ``needed``, the error does not offer to leave it out.
+        """
         leave = "or write 1234.5" if needed else f"or leave the column out ({option('drop', name)})"
         if self.units:
             return TableError(
                 f"Column {shorten(name)} holds numbers of several units: "
-                f"{', '.join(self.units)}. Convert them to one, {leave}."
+                f"{', '.join(self.units)}. Convert the numbers to one unit, {leave}."
             )
         sign, other = ".," if "." in self.example else ",."
         whole = re.sub(r"\D", "", self.example)
         return TableError(
-            f"Column {shorten(name)} holds numbers such as {shorten(self.example)}: is that "
-            f"{whole}, or is {sign} the decimal point? Say decimal='{other}' (--decimal {other}) "
+            f"Column {shorten(name)} holds numbers such as {shorten(self.example)}: does this mean "
+            f"{whole}, or is {sign} the decimal point? Pass decimal='{other}' (--decimal {other}) "
             f"for {whole}, decimal='{sign}' (--decimal {sign}) for the decimal point, {leave}."
         )
 
 
 class Parsed(NamedTuple):
-    """The numbers of a column, NaN for other cells, and which filled cells are no numbers."""
+    """The numbers of a column, NaN for other cells, and a mask of filled cells without numbers."""
 
     values: NDArray
     bad: NDArray
@@ -173,9 +177,9 @@ class Parsed(NamedTuple):
 def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambiguous | None:
     """Return how the numbers of a column of text are written; None if it does not hold numbers.
 
-    A few cells may hold something else. Codes stay text. If a column has only plain whole numbers,
-    they are codes, because a source would not store amounts as text. Whole numbers that begin with
-    zero are codes, too. ``decimal`` is the decimal point if the cells do not decide it.
+    A few cells may hold something else. Codes stay text. A text column with plain whole numbers
+    only holds codes, because amounts would not have been stored as text. Whole numbers that begin
+    with zero are codes, too. ``decimal`` is the decimal point if the cells do not decide it.
 
     Examples
     --------
@@ -275,7 +279,7 @@ def is_placeholder(cells: Any) -> Any:
 
 
 def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
-    """Return the unit of numbers and whether it stands before them; no unit is an empty text."""
+    """Return the unit of numbers, or an empty text, and whether the unit stands before a number."""
     cells = cells.filter(pc.match_substring_regex(cells, r"\d"))
     rests = pc.replace_substring_regex(cells, r"[\d.,'()+\- ]+|(?:\d)[eE][+-]?\d+", "")
     counts = {pair["values"]: pair["counts"] for pair in pc.value_counts(rests).to_pylist()}
@@ -319,7 +323,7 @@ def _fits(cells: Any, rule: NumberFormat) -> NDArray:
 
 
 def _is_number(cells: Any, fits: NDArray) -> bool:
-    """Return whether so few cells are no numbers that they may be errors."""
+    """Return whether the cells that are not numbers are few enough to be errors."""
     bad = len(fits) - int(fits.sum())
     if not bad:
         return True

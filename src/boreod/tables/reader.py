@@ -3,7 +3,7 @@
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from itertools import chain, islice
@@ -43,6 +43,8 @@ class TableReader(AbstractContextManager["TableReader"]):
         Names and types of the columns.
     schema
         The pyarrow schema that all batches have.
+    header
+        Names of all columns of the table, read or not.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class TableReader(AbstractContextManager["TableReader"]):
         self.path = path
         self.schema, batches = opened
         self.columns = tuple(Column(field.name, kind_of(field.type)) for field in self.schema)
+        self.header = list(options.seen)
         self._stack = stack
         self._found = options.found
         self._batches = self._noted(rebatch(batches, options.batch_rows))
@@ -156,34 +159,50 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     Column(name='amount', type='number') Column(name='country', type='text')
     {'amount': None, 'country': 'NA'}
     """
+    if options.get("columns") is not None:
+        options["columns"] = tuple(options["columns"])
     asked = blocks.ReadOptions(**options)
-    columns = None if asked.columns is None else tuple(asked.columns)
-    labels = asked.labels
-    has_answers = labels is not None and labels.answers is not None
-    settled = {
-        "types": dict(asked.types or {}),
-        "columns": columns if labels is None else labels.columns(columns),
-        "drop": (asked.drop,) if isinstance(asked.drop, str) else tuple(asked.drop),
-        "computed": None if asked.computed is None else tuple(asked.computed),
-        "optional": (labels.label,) if has_answers else (),
-        "found": BadCells(asked.bad_cells),
-    }
-    how = blocks.Options(**{**vars(asked), **settled})
+    how = settle(asked)
     name = locations.several(path) if isinstance(path, list | tuple) else os.fspath(path)
     stack = ExitStack()
     try:
         opened = _open_source(name, how, stack)
+        if how.rename or how.scale:
+            opened = how.repaired(opened[0]), map(how.repair, opened[1])
         # If only some columns are read, the columns of `since` are added only if they are given as
         # `Since` objects, not as names.
         if asked.since and (how.columns is None or not isinstance(as_list(asked.since)[0], str)):
             opened = add_to_batches(*opened, asked.since)
-        if labels is not None:
-            opened = labels.add_to(*opened, columns, _read_answers(labels))
+        if asked.labels is not None:
+            opened = asked.labels.add_to(*opened, asked.columns, _read_answers(asked.labels))
         shown = locations.show_place(name).replace(locations.BETWEEN, ", ")
         return TableReader(shown, opened, how, stack)
     except BaseException:
         stack.close()
         raise
+
+
+def settle(asked: blocks.ReadOptions) -> blocks.Options:
+    """Return the options of the reader of a single format, with the names of columns in the file.
+
+    Columns are renamed after they are read.
+    """
+    labels = asked.labels
+    has_answers = labels is not None and labels.answers is not None
+    old = {new: name for name, new in asked.rename.items()}
+
+    def in_file(names: Iterable[str] | None) -> tuple[str, ...] | None:
+        return None if names is None else tuple(old.get(name, name) for name in names)
+
+    settled = {
+        "types": {old.get(name, name): kind for name, kind in (asked.types or {}).items()},
+        "columns": in_file(asked.columns if labels is None else labels.columns(asked.columns)),
+        "drop": (asked.drop,) if isinstance(asked.drop, str) else tuple(asked.drop),
+        "computed": in_file(asked.computed),
+        "optional": in_file((*asked.optional, *((labels.label,) if has_answers else ()))),
+        "found": BadCells(asked.bad_cells),
+    }
+    return blocks.Options(**{**vars(asked), **settled})
 
 
 def read_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> Any:

@@ -83,8 +83,8 @@ class TableRows(Preparation):
             return with_names_of_fit(self, X)
         if isinstance(X, str | PathLike):
             raise TypeError(
-                f"X must hold rows; got a name, {shorten(X)}. Scores of a file are written by "
-                "boreod.tool.score_table(model, file, output), or read it and pass the rows."
+                f"X must hold rows; got a name, {shorten(X)}. To score a file, call "
+                "boreod.tool.score_table(model, file, output), or read the file and pass its rows."
             )
         if is_frame(X):
             return with_names_of_fit(self, as_arrow(_narrow(X, self.inputs_)))

@@ -1,10 +1,10 @@
 """Read training rows and labels from a file or a frame, and prepare the rows as a matrix.
 
 A table that is larger than memory is read twice. The first pass reads only the labels, which take
-one byte per row and decide which rows are wanted. The second pass reads these rows. Reading the
+one byte per row, and draws the rows to learn from. The second pass reads these rows. Reading the
 whole table at once would give the same rows.
 
-This package does not import detectors, so the caller says what it needs in :class:`Wishes`.
+This package does not import detectors, so a detector says what it needs in :class:`Wishes`.
 """
 
 import os
@@ -45,7 +45,7 @@ class Roles:
         Columns of ids. The model also learns from the time since the last row of the same id.
     labels, inlier_label
         A second table of ids and labels, and the label of inliers. If the label of inliers is
-        given, words that are neither label count as unlabelled.
+        given, rows with any word but the two labels count as unlabelled.
     """
 
     label: str | None = None
@@ -59,7 +59,7 @@ class Roles:
 
 @dataclass(frozen=True, kw_only=True)
 class Wishes:
-    """What a learner wants from a training table.
+    """What a detector needs from a training table.
 
     Attributes
     ----------
@@ -74,8 +74,8 @@ class Wishes:
     outlier_label
         The label of outliers. If None, labels are 0 and 1, yes and no, or the like.
     sample
-        A function that takes the codes of all rows and returns the rows to learn from, in ascending
-        order, or None for all rows. If there is no function, labels need not be read first.
+        A function that takes the codes of all rows and returns the indices of the rows to learn
+        from, in ascending order, or None for all rows. If ``sample`` is None, all rows are used.
     collections
         Functions for tables in partitions: ``is_collection``, ``count_rows`` and ``gather_rows``
         of ``boreod.parallel.dask_engine``. If None, no table is in partitions.
@@ -124,7 +124,7 @@ class TrainingRows(NamedTuple):
 def read_training_rows(
     source: Any, y: Any, roles: Roles, wishes: Wishes, reading: dict[str, Any] | None = None
 ) -> TrainingRows:
-    """Return the wanted rows of a table, with labels from a column or from ``y``.
+    """Return the rows to learn from, with labels from a column or from ``y``.
 
     A file is opened once, or twice if a sample is wanted and the file can be read again.
 
@@ -135,7 +135,7 @@ def read_training_rows(
     y
         Labels of a frame or an array. If None, a column holds the labels, or there are none.
     roles, wishes
-        The roles of columns, and what the learner wants from the table.
+        The roles of columns, and what the detector needs from the table.
     reading
         Options of ``open_table`` for a file.
     """
@@ -193,7 +193,7 @@ def warn_of_copies(n_copies: int, n_rows: int) -> None:
     """Warn if many training rows are duplicates."""
     if n_copies > MANY_COPIES * n_rows:
         warnings.warn(
-            f"{n_copies} of {n_rows} rows are copies of others. Out-of-bag figures look better "
+            f"{n_copies} of {n_rows} rows are copies of other rows. Out-of-bag figures look better "
             "than they are, because a row may be judged by a copy of itself.",
             UserWarning,
             stacklevel=3,
@@ -201,11 +201,11 @@ def warn_of_copies(n_copies: int, n_rows: int) -> None:
 
 
 def check_source(source: Any, y: Any, label: str | None, wishes: Wishes) -> None:
-    """Refuse labels that are given twice, or are missing where they are needed."""
+    """Refuse labels that are given twice, and missing labels if a detector needs them."""
     if isinstance(y, str) or not isinstance(label, str | None):
         raise TypeError(
-            f"`label` is the name of the column of labels, `y` are labels; got "
-            f"label={shorten(label)} and y={shorten(y)}. A name goes to `label`, labels to `y`."
+            "`label` must be the name of a column, and `y` must be the labels themselves; got "
+            f"label={shorten(label)} and y={shorten(y)}."
         )
     if y is not None and label is not None:
         raise TableError("Labels come as `y` or in the column `label`, not both. Leave one out.")
@@ -240,8 +240,8 @@ def reading_options(roles: Roles, reading: dict[str, Any] | None = None) -> dict
     options = dict(reading or {})
     if options.get("columns") is not None or options.get("drop"):
         raise TableError(
-            "Which columns are learned from is not said in `reading`: take `columns` and `drop` "
-            "out of it, and name them as `keep` (--keep) or `drop` (--drop)."
+            "`reading` must not choose the columns to learn from. Take `columns` and `drop` out "
+            "of `reading`, and pass them as `keep` (--keep) and `drop` (--drop)."
         )
     if roles.since:
         options["since"] = roles.since
@@ -293,7 +293,7 @@ def _check_codes(codes: NDArray, label: str, assume: bool) -> None:
     raise TableError(
         f"Column {shorten(label)} marks {count_of(n_outliers, 'outlier')} and "
         f"{count_of(n_inliers, 'inlier')} in {count_of(len(codes), 'row')}, and {needed}. "
-        "Label some (0 for rows that you take for normal), "
+        "Label some rows (0 for rows that you take for normal), "
         "say which value marks an outlier: `outlier_label` (--outlier-label), or rank rows "
         f"without labels: {instead} `label` (--label), and drop its column (--drop)."
     )
@@ -376,7 +376,7 @@ def _read_rows(
     wishes: Wishes,
     options: dict[str, Any],
 ) -> tuple[Any, NDArray]:
-    """Return the wanted rows of a file, and the positions of these rows in it, from 0.
+    """Return the wanted rows of a file, and the positions of these rows in the file, from 0.
 
     ``wanted`` holds ascending indices, which do not count rows that were left out. If it is None,
     all rows are wanted. An error stops the reading as soon as the rows do not fit into memory.
@@ -403,7 +403,7 @@ def _read_rows(
     if not seen:
         raise TableError(
             f"{locations.show_place(path)} has columns but no rows: {listed(schema.names, 3)}. A "
-            "table needs rows; if these are no names, say what the file is: `format` (--format)."
+            "table needs rows. If these are no column names, pass the `format` (--format)."
         )
     if expected is not None and seen != expected:
         raise TableError(

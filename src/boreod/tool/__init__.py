@@ -16,6 +16,7 @@ __all__ = [
     "Limits",
     "ScoreOptions",
     "ScoreSummary",
+    "UnlikeTrainingError",
     "check_table",
     "compare_models",
     "describe",
@@ -34,20 +35,26 @@ if TYPE_CHECKING:
     from boreod.tool.models import describe, fit_table
     from boreod.tool.report.writing import write_report
     from boreod.tool.scoring.checking import Limits
-    from boreod.tool.scoring.comparing import CompareOptions, Comparison, compare_models
+    from boreod.tool.scoring.comparing import (
+        CheckedTable,
+        CompareOptions,
+        Comparison,
+        check_table,
+        compare_models,
+    )
     from boreod.tool.scoring.explaining import ExplainedRow, explain_rows, explain_top
     from boreod.tool.scoring.scoring import ScoreOptions, map_in_arrow, score_frame
-    from boreod.tool.scoring.writing import CheckedTable, ScoreSummary, check_table, score_table
+    from boreod.tool.scoring.writing import ScoreSummary, UnlikeTrainingError, score_table
 
 _NAMES_OF_MODULES = {
     "persistence": "load_predictor",
     "tool.models": "describe fit_table",
     "tool.report.writing": "write_report",
     "tool.scoring.checking": "Limits",
-    "tool.scoring.comparing": "CompareOptions Comparison compare_models",
+    "tool.scoring.comparing": "CheckedTable CompareOptions Comparison check_table compare_models",
     "tool.scoring.explaining": "ExplainedRow explain_rows explain_top",
     "tool.scoring.scoring": "ScoreOptions map_in_arrow score_frame",
-    "tool.scoring.writing": "CheckedTable ScoreSummary check_table score_table",
+    "tool.scoring.writing": "ScoreSummary UnlikeTrainingError score_table",
 }
 
 

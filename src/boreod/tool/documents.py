@@ -19,7 +19,7 @@ METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text. If it leads, its letters are larger, for readers who read nothing else."""
+    """Plain text. If ``leads`` is True, letters are larger, for readers who read nothing else."""
 
     text: str
     leads: bool = False
@@ -57,8 +57,8 @@ class Facts:
 class Bars:
     """Several amounts with bars, in the last cell of a row of a table.
 
-    Each item is a text, its amount as text, and the length of its bar from -1 to 1. The sign of the
-    length chooses the color.
+    Each item is a text, an amount as text, and the length of its bar from -1 to 1. The sign of the
+    length decides the color of the bar.
     """
 
     items: Sequence[tuple[str, str, float]]
@@ -83,7 +83,8 @@ class Bold(str):
 class Table:
     """A table. Its first column is text, and the other columns are numbers.
 
-    ``texts`` are further columns of text, which may be wrapped. A row of bold cells is marked.
+    ``texts`` holds the indices of further columns of text, whose lines may be wrapped. A row of
+    bold cells is marked.
     """
 
     header: list[str]

@@ -16,7 +16,7 @@ from boreod.predictor import Predictor, known_costs, price_of_rows, settings_of
 from boreod.selection.budgets import read_budget
 from boreod.selection.costs import SECONDS
 from boreod.text import count_of, show_percent
-from boreod.validation import UNLABELLED, check_choice
+from boreod.validation import OUTLIER, UNLABELLED, check_choice
 
 if TYPE_CHECKING:
     from boreod.detector import Detector
@@ -103,7 +103,7 @@ def describe(model: Predictor) -> dict[str, Any]:
     costs = known_costs(model)
     choice = model.selection_
     curve = model.record_.curve
-    # For each head, the number of trees of every bag that was chosen within the budget.
+    # For each head with trees, the number of trees per bag that the budget bought.
     trees = None
     if choice is not None and choice.trees:
         trees = {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
@@ -136,14 +136,31 @@ def describe(model: Predictor) -> dict[str, Any]:
         "threshold": float(model.threshold_),
         "threshold_rule": model.threshold,
         "training_rows_above": int(np.sum(model.oob_proba_ > model.threshold_)),
+        "expected": expect_alerts(model),
         "novelty": novelty,
         "budget_curve": _plain_curve(curve),
         "cheapest_budget": None if curve is None else curve.cheapest(),
     }
 
 
+def expect_alerts(model: Predictor) -> dict[str, float | None]:
+    """Return how many of 10,000 rows like the training rows are above the threshold, out of bag.
+
+    ``outliers`` of them are outliers by their labels; it is None if no such row has a label.
+    """
+    oob = model.oob_
+    weights = oob.shares.weigh(oob.labels)
+    above = oob.probabilities > model.threshold_
+    alerts = 10_000 * float(weights[above].sum() / weights.sum())
+    judged = above & (oob.codes >= 0)
+    right = None
+    if judged.any():
+        right = alerts * float(np.average(oob.codes[judged] == OUTLIER, weights=weights[judged]))
+    return {"alerts": alerts, "outliers": right}
+
+
 def price_rows(detector: Predictor) -> dict[str, float] | None:
-    """Return seconds per row, in large batches and for a single row; None if they are unknown."""
+    """Return seconds per row, in large batches and for a row alone; None if they are unknown."""
     many = price_of_rows(detector)
     one = price_of_rows(detector, batch_size=1)
     if many is None or one is None:
@@ -182,7 +199,7 @@ def _plain_curve(curve: Any) -> dict[str, Any] | None:
 
 
 class HeadSummary(NamedTuple):
-    """A head of a detector: its kind, its weight, and the number of trees of all its bags."""
+    """A head of a detector: its kind, its weight, and its number of trees in all bags together."""
 
     kind: str
     weight: float
@@ -190,7 +207,7 @@ class HeadSummary(NamedTuple):
 
 
 def name_method(model: Predictor) -> str:
-    """Return BORE if a detector has the parameters of the method in the paper, else Detector.
+    """Return "BORE" if a detector has the parameters of the method in the paper, else "Detector".
 
     Examples
     --------
@@ -247,8 +264,8 @@ def list_assumptions(model: Predictor) -> list[str]:
         return [
             "No row is labelled: rows are ranked by a consensus of scores.",
             "A probability is the share of training rows that look less like an outlier, not the "
-            "chance of being one.",
-            "Thresholds are numbers of alerts (alerts:20), as only labels show what is right.",
+            "chance that a row is an outlier.",
+            "Thresholds are numbers of alerts (alerts:20), as only labels show which are right.",
             *_describe_search(model),
         ]
     known = model.oob_.summarize()
@@ -264,7 +281,7 @@ def list_assumptions(model: Predictor) -> list[str]:
         verbs = ("looks", "was") if known.left_out == 1 else ("look", "were")
         sentences.append(
             f"{count_of(known.left_out, 'suspicious row')} without the label of outliers "
-            f"{verbs[0]} like the known ones and {verbs[1]} left out of the bags."
+            f"{verbs[0]} like known outliers and {verbs[1]} left out of the bags."
         )
     if model.prior is not None:
         sentences.append(

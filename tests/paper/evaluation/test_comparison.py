@@ -53,7 +53,9 @@ def test_advice_names_what_cannot_be_told_apart():
         for number, value in enumerate(values)
     ]  # fmt: skip
     advice = Comparison(runs, [], Plan()).advice()
-    assert advice == ["Best by mean average precision: BORE; not surely worse: BE."]
+    assert advice == [
+        "The best method by mean average precision is BORE, which is not surely better than BE."
+    ]
 
 
 def test_error_of_mean():

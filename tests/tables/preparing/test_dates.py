@@ -208,11 +208,11 @@ def test_times_with_and_without_zones_are_told(zoned, shown, naive):
     here, there = pa.table({"d": naive}), pa.table({"d": zoned})
     prepared = Preparation().fit(here)
     prepared.transform(here)
-    with pytest.warns(UserWarning, match=r"Column 'd' holds times with a zone, and .* had none"):
+    with pytest.warns(UserWarning, match=r"Column 'd' holds times with a zone, but .* had none"):
         prepared.transform(there)
     prepared = Preparation.from_dict(Preparation().fit(there).to_dict())
     prepared.transform(there)
-    told = rf"Column 'd' holds times with no zone, and .* had one{shown}\..* count as UTC"
+    told = rf"Column 'd' holds times with no zone, but .* had one{shown}\..* count as UTC"
     with pytest.warns(UserWarning, match=told):
         prepared.transform(here)
 

@@ -137,7 +137,7 @@ def test_whole_numbers_may_be_codes():
     prepared = Preparation().fit(table, CODES)
     assert prepared.names_[-1] == "count"
     assert prepared.names_[:2] == ["merchant_id frequency", "merchant_id outlier odds"]
-    assert "rename it" in prepared.notes_[0]
+    assert "rename the column" in prepared.notes_[0]
     assert prepared.types_ == {"merchant_id": "number", "count": "number"}
     for words in (SHOPS.astype(str), [f"{shop}.0" for shop in SHOPS]):
         text = pa.table({"merchant_id": words, "count": SHOPS})

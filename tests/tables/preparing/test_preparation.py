@@ -97,6 +97,15 @@ def test_numbers_that_arrive_as_text():
     assert found.tolist() == [[3.5], [1.0]]
 
 
+def test_bad_cells_are_told_once():
+    numbers = [str(number) for number in range(30)]
+    dates = [f"2024-01-{number:02d}" for number in range(1, 31)]
+    table = pa.table({"a": [*numbers, "x"], "d": [*dates, "soon"]})
+    with pytest.warns(UserWarning, match="1 bad cell") as caught:
+        Preparation().fit(table)
+    assert [str(one.message)[:15] for one in caught] == ["1 bad cell ('a'", "1 bad cell ('d'"]
+
+
 def test_constant_columns_are_left_out_with_a_note():
     prepared = fit({"a": [1, 2], "b": [5, 5], "c": ["x", "x"], "d": pa.nulls(2), "e": [True, True]})
     assert prepared.names_ == ["a"]

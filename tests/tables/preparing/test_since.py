@@ -78,7 +78,7 @@ def test_it_is_stored_and_needs_whole_tables(tmp_path):
     whole = again.transform(TABLE)
     assert whole.tobytes() == prepared.transform(table).tobytes()
     for part in (TABLE.slice(0, 1), TABLE.to_batches()[0]):
-        with pytest.raises(TableError, match="alone or in parts"):
+        with pytest.raises(TableError, match="a single row or a part of a table"):
             again.transform(part)
     damaged = prepared.to_dict()
     damaged["since"][0]["form"] = "eval"
@@ -111,11 +111,11 @@ def test_rows_in_parts_are_refused(tmp_path, model):
     write_batches(tmp_path / "t.parquet", TABLE.to_batches())
     with pytest.raises(TableError, match="not in chunks"):
         score_table(model, tmp_path / "t.parquet", tmp_path / "out")
-    with pytest.raises(TableError, match="alone or in parts"):
+    with pytest.raises(TableError, match="a single row or a part of a table"):
         list(map_in_arrow(model)(TABLE.to_batches()))
-    with pytest.raises(TableError, match="alone or in parts"):
+    with pytest.raises(TableError, match="a single row or a part of a table"):
         model.predict(TABLE.to_pandas()[:1])
-    with pytest.raises(TableError, match="alone or in parts"):
+    with pytest.raises(TableError, match="a single row or a part of a table"):
         score_frame(model, TABLE.to_pandas()[:1])
     frames = pytest.importorskip("dask.dataframe")
     parts = frames.from_pandas(TABLE.to_pandas()[["amount", "fraud"]], npartitions=2)

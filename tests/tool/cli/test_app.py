@@ -59,6 +59,19 @@ def test_closed_output(folder):
     assert done.stderr.startswith(b"Error: Standard output is closed. Send it to a file,")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize("quiet", [[], ["--json"]])
+def test_closed_output_after_a_file_was_written(folder, tmp_path, quiet):
+    score = ["score", "small.boreod", "new.csv", "-o", str(tmp_path / "a.csv"), *quiet]
+    command = shlex.join([*PROGRAM, *score])
+    done = subprocess.run(
+        f"{command} >&-", shell=True, capture_output=True, cwd=folder, check=False
+    )
+    assert done.returncode == 0
+    assert b"Note: Standard output is closed, so no summary was printed" in done.stderr
+    assert (tmp_path / "a.csv").read_text().count("\n") > 1
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
 def test_help_that_nobody_can_read():
     full = subprocess.run(

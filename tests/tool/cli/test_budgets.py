@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from boreod import OutlierRepresentation, load
 from boreod.selection import prices
-from boreod.text import count_of
 from tool.cli.runner import run
 
 DECLARED = {"lof": 50, "knn": 8, "knn_10": 2.5, "amount": 3}
@@ -62,11 +61,11 @@ def test_units_of_complexity():
     assert detector.budget == 14.0
     assert detector.costs_.unit == model.record_.curve.unit == ""
     assert 0 < detector.cost_ <= 14.0
-    spent = f"{count_of(len(detector.columns_), 'column')} for {detector.cost_:.6g} of 14 units."
+    spent = f"the model spends {detector.cost_:.6g} of 14 units."
     told = run("info", "units.boreod").stdout
     for text in (shown, told):
         assert f"Budget: {spent}" in text
-        assert f"from {model.record_.curve.cheapest():.6g} units on (--budget)" in text
+        assert f"From a --budget of {model.record_.curve.cheapest():.6g} units on, " in text
         assert "Costs: complexity:additive; prices of" in text
         assert "us " not in text
     facts = json.loads(run("info", "units.boreod", "--json").stdout)

@@ -88,3 +88,30 @@ def test_nothing_is_compiled_where_numba_is_switched_off(monkeypatch):
     command = [sys.executable, "-W", "ignore", "-c", first + code]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["(0,", "0,", "[])"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_clean_removes_all_code_and_nothing_else(folder):
+    """Broken files and files of other versions go as well."""
+    cache = folder / "cleaned"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-m", "boreod", "compile", str(folder / "small.boreod"), "--json"]
+
+    def run_compile(*more):
+        done = subprocess.run(
+            [*command, *more], capture_output=True, text=True, env=environment, check=True
+        )
+        return json.loads(done.stdout)
+
+    before = run_compile()
+    assert before["removed"] == {}
+    place = Path(before["folders"][0])
+    for name in ("old.kernel-1.py39.nbi", "old.kernel-1.py39.1.nbc", "mine.txt"):
+        (place / name).write_bytes(b"")
+    found = {str(path): len(list(path.glob("*.nb*"))) for path in cache.iterdir()}
+    after = run_compile("--clean")
+    assert after["removed"] == {path: number for path, number in found.items() if number}
+    assert (after["compiled"], after["read"]) == (before["compiled"], 0)
+    assert [path.name for path in cache.rglob("*") if path.name[:4] in ("old.", "mine")] == [
+        "mine.txt"
+    ]

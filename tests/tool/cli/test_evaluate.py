@@ -4,6 +4,7 @@ import json
 
 from payments import make_frauds, write
 
+from boreod.paper.evaluation.methods import METHODS
 from tool.cli.runner import run
 
 FEW = ["--label", "fraud", "--id", "id", "--methods", "be", "--budgets", "1s", "--method", "bore"]
@@ -49,3 +50,13 @@ def test_one_split_gives_valid_json(tmp_path):
 
     text = evaluate(tmp_path, "--json", "--repetitions", "1").stdout
     assert len(json.loads(text, parse_constant=refuse)["methods"]) == 1
+
+
+def test_names_of_methods_are_in_the_help_and_checked_before_the_table_is_read(tmp_path):
+    said = run("evaluate", "--help", env={"COLUMNS": "1000"}).stdout
+    assert f"separated by commas: {', '.join(METHODS)}; by default" in said
+    options = ["--label", "fraud", "--methods", "be,bor"]
+    refused = run("evaluate", tmp_path / "no.csv", *options, code=1).stderr
+    assert refused == f"Error: Methods are {', '.join(METHODS)}; got 'bor'.\n"
+    refused = run("evaluate", tmp_path / "no.csv", *options[:3], "be", "--budgets", "5", code=1)
+    assert "or a time per row in ns" in refused.stderr

@@ -74,7 +74,7 @@ def test_fit_to_and_from_text(folder, tmp_path):
     assert "80 rows, 9 outliers, 62 inliers, 9 unlabelled" in result.stdout
     assert "amount, net" in result.stdout
     assert "boreod score" in result.stdout
-    assert "Note: " in result.stderr
+    assert "Note: With this method, new rows that almost equal a labelled outlier" in result.stderr
     run("score", tmp_path / "m.boreod", tmp_path / "t.csv", *reading, "-o", tmp_path / "s.csv")
     first = (tmp_path / "s.csv").read_text().splitlines()[1]
     assert first.startswith('"000",0.')
@@ -113,8 +113,8 @@ def test_nobody_asked_for_prices(folder, tmp_path, monkeypatch):
     assert cache == []
     for text in (shown, told):
         assert "Out of bag: AUC" in text
-        assert "Threshold: 0.5;" in text
-        assert "Novel: rows farther than" in text
+        assert "Threshold: 0.5. The out-of-bag" in text
+        assert "Novelty: a row is novel if its 10th nearest training row" in text
         assert "Costs:" not in text
         assert "--budget" not in text
     facts = json.loads(run("info", tmp_path / "m.boreod", "--json").stdout)
@@ -127,7 +127,7 @@ def test_a_curve_without_a_budget(folder, tmp_path, monkeypatch):
     assert {path.parent.name for path in cache if path.is_file()} == {"prices"}
     for text in (shown, told):
         assert "Costs: measured:shared; prices of" in text
-        assert re.search(r"AUC is within 0.01 of the best from \S+s on \(--budget\)", text)
+        assert re.search(r"From a --budget of \S+s on, the AUC is within 0.01 of the best", text)
         assert "\nBudget:" not in text
 
 
@@ -167,7 +167,7 @@ def test_a_detector_says_what_it_assumes(few_labels):
         assert 'A probability means "would be labelled an outlier".' in text
         assert "Precision is a lower bound" in text
         assert "Probabilities are those of tables with 2 % outliers (prior)." in text
-        assert "300 rows, unlabelled ones as inliers." in text
+        assert "300 rows, unlabelled rows as inliers." in text
     assert facts["assumptions"] == list_assumptions(known)
     result = run("report", model, table, "-o", few_labels / "report.html")
     page = (few_labels / "report.html").read_text(encoding="utf-8")
@@ -182,7 +182,7 @@ def test_no_label_at_all(few_labels):
     assert "300 rows, 0 outliers, 0 inliers, 300 unlabelled." in shown
     assert "No row is labelled: rows are ranked by a consensus of scores." in shown
     assert "Threshold: " in shown
-    assert "(one alert in a hundred rows); out of bag above it: 3 training rows" in shown
+    assert "(one alert in a hundred rows). The out-of-bag probability of 3 training rows" in shown
     run("score", model, table, "-o", few_labels / "s.csv", "--reasons", "2", "--quiet")
     scored = pd.read_csv(few_labels / "s.csv")
     frauds = np.arange(300) % 12 == 3
@@ -190,3 +190,16 @@ def test_no_label_at_all(few_labels):
     run("report", model, table, "-o", few_labels / "ranked.html")
     page = (few_labels / "ranked.html").read_text(encoding="utf-8")
     assert "rows are ranked by a consensus of scores" in page
+
+
+def test_the_default_threshold_fits_rare_outliers_and_that_of_bore_is_printed(folder, tmp_path):
+    asked = ("fit", folder / "payments.parquet", "--label", "fraud", "--id", "id", "-o")
+    rows = json.loads(run(*asked, tmp_path / "a.boreod", "--json").stdout)
+    text = run("info", tmp_path / "a.boreod").stdout
+    assert 0.0 < rows["threshold"] < 0.5
+    assert f"Threshold: {rows['threshold']:.4g} (the largest expected F1)" in text
+    number = f"{rows['expected']['alerts']:,.0f} alerts in 10,000 such rows, of which"
+    assert number in text
+    assert 0 < rows["expected"]["outliers"] <= rows["expected"]["alerts"]
+    bore = run(*asked, tmp_path / "b.boreod", "--method", "bore", "--json")
+    assert json.loads(bore.stdout)["threshold"] == 0.5

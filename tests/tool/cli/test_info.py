@@ -28,7 +28,8 @@ def test_columns_without_prices_are_names_only(folder, capsys):
     assert capsys.readouterr().out.split() == ["Columns", "in", "use:", "1.", "column", "amount"]
     facts["columns"][0]["cost"] = 3.0
     print_columns(facts)
-    assert "What each adds to the cost\n" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "The cost is what a column adds to the cost of the other columns.\n" in shown
 
 
 def test_explain(folder):

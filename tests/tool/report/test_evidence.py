@@ -106,7 +106,7 @@ def test_the_page_says_what_it_judged(raw, last, moved, texts):
 def test_a_page_without_labels_has_suspects_and_no_quality(raw):
     model, rows, _ = raw
     page = Page(make_page(model, rows, np.full(200, -1)))
-    assert "0 outliers and 0 inliers have one" in page.text
+    assert "0 outliers and 0 inliers have both" in page.text
     assert len(page.table(["row", "label", "probability"])) == 15
     assert page.figures == []
 
@@ -167,7 +167,7 @@ def test_training_rows_are_known_without_their_outliers(few_labels, tmp_path, lo
 
 def test_assumed_inliers_count_in_the_page(few_labels):
     page = Page(make_page(*few_labels))
-    assert "rows, unlabelled ones as inliers (15 outliers), judged by out-of-bag" in page.text
+    assert "rows, unlabelled rows as inliers (15 outliers), judged by out-of-bag" in page.text
     assert "185 unlabelled rows count as inliers, too." in page.text
     assert "Precision is a lower bound" in page.text
     heads = page.table(["head", "weight", "trees"])

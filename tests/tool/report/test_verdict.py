@@ -44,7 +44,7 @@ def test_three_sentences(evidence, wdbc):
     assert point.share == pytest.approx(0.06, abs=0.01)
     assert text.startswith("With ")
     assert f" alerts a day you catch {point.caught} of the 30 known outliers, " in text
-    assert re.search(r"About \d+ of 10 alerts are right, where rows drawn at random would be", text)
+    assert re.search(r"About \d+ of 10 alerts are right, while rows drawn at random would be", text)
     assert text.endswith(" would catch no more.") or re.search(r"would catch \d+\.$", text)
     assert verdict(evidence)[0].startswith("With ")
     assert "alerts in 1,000 rows you catch" in verdict(evidence)[0]
@@ -149,8 +149,8 @@ def test_money(evidence):
     _, money = give_verdict(evidence, asked)
     nothing = 1000 * 500 * 30 / n_rows
     assert f"costs {expected:,.0f} with the model and {nothing:,.0f} without it" in money.text
-    assert f"so it saves {nothing - expected:,.0f}" in money.text
-    assert "an alert pays above 0.02 (boreod fit --threshold 0.02)" in money.text
+    assert f"so the model saves {nothing - expected:,.0f}" in money.text
+    assert "probability is above 0.02 (boreod fit --threshold 0.02)" in money.text
     cheapest = re.search(r"cheapest threshold on these rows is \S+ \(.*\), which costs ([\d,]+)",
                          money.text)  # fmt: skip
     lines = [count_alerts(evidence, t) for t in np.unique(evidence.scores)]
@@ -203,4 +203,4 @@ def test_the_previous_model_is_not_judged_by_what_it_knows(wdbc, evidence):
     other = old.predict_proba(wdbc.rows[~half])[:, 1]
     np.testing.assert_allclose(seen.probabilities[~half], other)
     text = str(compare_previous(evidence, replace(seen, name="old"), Workload()))
-    assert "by its predictions on others" in text
+    assert "by its predictions on other rows" in text

@@ -325,7 +325,7 @@ def test_labels_of_a_second_frame(frame, codes, model):
 
 def test_labels_and_their_name_are_not_mixed_up(frame, codes):
     for given in ({"y": "fraud"}, {"label": codes}):
-        with pytest.raises(TypeError, match="A name goes to `label`, labels to `y`"):
+        with pytest.raises(TypeError, match="`label` must be the name of a column"):
             Detector(**QUICK).fit(frame, **given)
 
 

@@ -1,19 +1,19 @@
 """Baselines that combine outlier scores without learning from labels, with BORE's interface.
 
 ==================  ============================  =====================================
-estimator           what it returns               labels it looks at
+estimator           what it returns               labels that it uses
 ==================  ============================  =====================================
 ``MeanScore``       mean of all scores            none
-``GreedyEnsemble``  mean of few diverse scores    how many are outliers
+``GreedyEnsemble``  mean of few diverse scores    only the number of outliers
 ``BestScore``       the best single score         all: an oracle, for comparison only
 ==================  ============================  =====================================
 
-The greedy ensemble uses only the number of labelled outliers. All scores are standardized. The
-target is the union of the top-ranked rows of all scores, at least as many as there are outliers.
-The ensemble starts with the score that is closest to the target. Then it tries every other score
-once, the one least like the current ensemble first, and keeps it if the mean comes closer to the
+The greedy ensemble standardizes all scores. Its target is the union of the top-ranked rows of all
+scores, which holds at least as many rows as there are outliers. The ensemble starts with the score
+that is closest to the target. Then it tries every other score once, in each step the score that is
+least like the current ensemble. It keeps the score if the mean of the ensemble comes closer to the
 target. The distance is one minus the Pearson correlation, with half of the weight on the target
-rows. The answer is the mean by which members were chosen.
+rows. The ensemble returns the mean of the scores that it kept.
 
 Reference: Schubert, Wojdanowski, Zimek, Kriegel: On evaluation of outlier rankings and outlier
 scores. SDM 2012.
@@ -116,8 +116,9 @@ class MeanScore(ClassifierMixin, BaseEstimator):
 class GreedyEnsemble(MeanScore):
     """Mean of few diverse standardized scores, see :mod:`boreod.paper.baselines.scores`.
 
-    Parameters are those of :class:`MeanScore`. The target has at least as many rows as there are
-    outliers, as in the paper; their number is estimated by their share of the labelled rows.
+    Parameters are those of :class:`MeanScore`. As in the paper, the target has at least as many
+    rows as there are outliers. The number of outliers is estimated from their share of the
+    labelled rows.
     """
 
     def _fit_scaler(self, table: NDArray) -> Scaler:
@@ -141,10 +142,10 @@ class BestScore(MeanScore):
 
 
 def choose_members(scores: NDArray, n_outliers: int) -> list[int]:
-    """Return the places of the chosen scores in the order of choice.
+    """Return the indices of the chosen scores in the order of choice.
 
-    ``scores`` has a row for each score and a column for each object. Scores are on comparable
-    scales and high for outliers. The target has at least ``n_outliers`` objects.
+    ``scores`` has a row for each score and a column for each row of the data. Scores are on
+    comparable scales and high for outliers. The target has at least ``n_outliers`` rows of data.
 
     Examples
     --------
@@ -174,7 +175,7 @@ def choose_members(scores: NDArray, n_outliers: int) -> list[int]:
 
 
 def union_of_top(scores: NDArray, wanted: int) -> NDArray:
-    """Return 1.0 for the top rows of all scores, rank by rank until there are enough of them."""
+    """Return 1.0 for the top rows of all scores, rank by rank until ``wanted`` rows are found."""
     target = np.zeros(scores.shape[1])
     for rows in np.argsort(-scores, axis=1, kind="stable").T:
         target[rows] = 1.0
@@ -184,7 +185,7 @@ def union_of_top(scores: NDArray, wanted: int) -> NDArray:
 
 
 def balance(target: NDArray) -> NDArray:
-    """Return weights that give half to the target rows and half to the others."""
+    """Return weights of rows with the sum 1, half of it on the target rows, half on other rows."""
     inside = target.sum()
     outside = len(target) - inside
     if outside == 0:
@@ -193,7 +194,7 @@ def balance(target: NDArray) -> NDArray:
 
 
 def distance(one: NDArray, other: NDArray, weights: NDArray) -> float:
-    """Return one minus the weighted correlation; 1 if one is constant, 0 if both are."""
+    """Return one minus the weighted correlation; 1 if one array is constant, 0 if both are."""
     first = one - weights @ one
     second = other - weights @ other
     spread = weights @ first**2

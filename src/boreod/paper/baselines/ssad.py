@@ -57,23 +57,25 @@ class SSAD(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     kappa
-        Importance of the margin gamma between labelled inliers and outliers, from 0; ``"cv"`` for
-        the best of five values from 0.5 to 20. It is the least total weight of labelled rows, so
-        few labelled rows cannot reach large values. If all rows are labelled, values up to 1 give
-        the same result.
+        Importance of the margin gamma between labelled inliers and outliers, at least 0; ``"cv"``
+        chooses the best of five values from 0.5 to 20. ``kappa`` is the least total weight of
+        labelled rows, so few labelled rows cannot reach large values. If all rows are labelled,
+        values up to 1 give the same result.
     sigma
-        Width of the kernel k(x, z) = exp(-|x - z|^2 / (2 sigma^2)), where columns are divided by
-        their standard deviation; ``"scale"`` for the square root of columns times variance / 2
-        (scikit-learn's ``gamma="scale"``), ``"cv"`` for the best of seven values from 0.005 to 5.
+        Width of the kernel k(x, z) = exp(-|x - z|^2 / (2 sigma^2)). Columns are first divided by
+        their standard deviation. ``"scale"`` takes the square root of (columns times variance / 2),
+        like scikit-learn's ``gamma="scale"``. ``"cv"`` chooses the best of seven values from 0.005
+        to 5.
     max_rows
-        If there are more rows, SSAD learns from a sample of this size; None for all rows, which
-        needs memory for all pairs. Labelled outliers come first, up to half of the sample, then
-        labelled inliers, up to half of the rest; more if there are too few other rows. Drawn rows
-        have higher limits of their weights, so every kind of rows can reach the same total.
+        If there are more rows, SSAD learns from a sample of this size. None takes all rows, and
+        needs memory for all pairs of rows. Labelled outliers get up to half of the sample, and
+        labelled inliers up to half of the rest; they get more if there are too few other rows. The
+        limits of the weights of drawn rows are raised, so that the total weight of each kind of
+        rows (outliers, inliers, unlabelled rows) has the same limit as without a sample.
     outlier_label
         The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled).
     n_jobs
-        Number of threads of the cross-validation, -1 for all cores. Results do not depend on it.
+        Number of threads of the cross-validation, -1 for all cores. It does not change results.
     random_state
         Random seed of folds and samples.
 
@@ -82,23 +84,24 @@ class SSAD(ClassifierMixin, BaseEstimator):
     classes_
         The two labels, inlier first.
     sigma_, kappa_
-        Values in use.
+        The values of ``sigma`` and ``kappa`` in use.
     rho_, gamma_
-        Threshold and margin.
+        The threshold rho and the margin gamma of the solution.
     weights_
         Weight of every training row in the solution, negative for labelled outliers, 0 for rows
         that were not drawn.
     gap_
-        Relative difference of primal and dual value; zero except for rounding.
+        Relative difference of the primal and the dual value, which is 0 except for rounding.
     cv_results_
-        After ``"cv"``: ``"sigma"``, ``"kappa"`` and mean ``"auc"`` of all pairs, the best first.
+        If ``"cv"`` chose a value: ``"sigma"``, ``"kappa"`` and mean ``"auc"`` of all pairs of
+        values, the best pair first.
 
     Notes
     -----
-    ``"cv"`` means five stratified folds of the labelled rows (fewer if a class has less than five
-    rows), judged by the area under the ROC curve; unlabelled rows are always learned from. Values
-    of kappa that a fold cannot reach are not tried. Each pair is solved to a few digits, and then
-    the best pair to all digits.
+    ``"cv"`` uses five stratified folds of the labelled rows, or fewer if a class has less than five
+    rows. Values are compared by the area under the ROC curve. All fits use all unlabelled rows.
+    Values of kappa that a fold cannot reach are not tried. Each pair of values is solved to a few
+    digits, and then the best pair to all digits.
 
     Examples
     --------
@@ -218,11 +221,11 @@ class SSAD(ClassifierMixin, BaseEstimator):
 
 
 def sample_rows(codes: NDArray, most: int, seed: int) -> tuple[NDArray, NDArray]:
-    """Return rows in ascending order and the caps of their weights.
+    """Return the rows of a sample, in ascending order, and the caps (limits) of their weights.
 
-    Labelled outliers come first, then labelled inliers. Each kind takes half of the room that is
-    left, or more if later kinds cannot fill it. The caps of a kind have the same sum as if all of
-    its rows were drawn, with the cap 1.
+    First labelled outliers are drawn, then labelled inliers, then unlabelled rows. Each of these
+    kinds takes half of the room that is left, or more if later kinds cannot fill the rest. The caps
+    of a kind have the same sum as if all of its rows were drawn and had the cap 1.
 
     Examples
     --------
@@ -245,7 +248,7 @@ def sample_rows(codes: NDArray, most: int, seed: int) -> tuple[NDArray, NDArray]
 
 
 def leave_out(codes: NDArray, caps: NDArray, seed: int) -> list[NDArray]:
-    """Return the caps of every fold of the cross-validation: 0 for rows that are left out."""
+    """Return the caps of rows in every fold of the cross-validation: 0 for rows to judge."""
     from sklearn.model_selection import StratifiedKFold
 
     labelled = np.flatnonzero(codes != UNLABELLED)
@@ -284,9 +287,9 @@ def tune(
     kappas: NDArray,
     engine: Engine,
 ) -> dict[str, NDArray]:
-    """Return every pair that was tried with its mean AUC, the best first.
+    """Return every pair of sigma and kappa that was tried, with its mean AUC, the best pair first.
 
-    ``squared`` are the squared distances of all pairs of rows. Folds do not copy the kernel: rows
+    ``squared`` holds the squared distances of all pairs of rows. Folds do not copy the kernel: rows
     that are left out have the cap 0, so their weights stay 0.
     """
 

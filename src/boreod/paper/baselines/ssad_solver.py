@@ -4,13 +4,15 @@
 
 where s = -1 for labelled outliers and +1 for all other rows. Let f = K (s a), and let rho and gamma
 be the multipliers of the last two constraints. Rows with 0 < a < c lie at f = rho (unlabelled),
-f = rho + gamma (inliers) and f = rho - gamma (outliers). The surplus is the excess of the last sum
-over kappa.
+f = rho + gamma (inliers) and f = rho - gamma (outliers). The surplus is the excess of the sum over
+labelled rows over kappa.
 
-Pairwise steps move two or three weights at a time, along a direction that changes neither sum. Each
-round takes a few of these steps on all rows, and then many steps on the rows with weights, whose
-kernel fits into the cache. That gives a few digits, and a ranking needs no more. To get all digits,
-Newton steps optimize the weights that are not at a limit, and pairwise steps let other rows in.
+Pairwise steps move two or three weights at a time, along a direction that keeps the sum of s a.
+Some directions also keep the sum over labelled rows, and the others raise or lower the surplus.
+Each round takes a few of these steps on all rows, and then many steps on the rows with weights
+above 0, whose kernel fits into the cache. That gives a few digits, and a ranking needs no more. To
+get all digits, Newton steps optimize the weights that are not at a limit, and pairwise steps let
+other rows in.
 
 References: Goernitz, Kloft, Rieck, Brefeld: Toward supervised anomaly detection. JAIR 46, 2013.
 Platt: Fast training of support vector machines using sequential minimal optimization, 1998. Rows
@@ -29,9 +31,9 @@ from boreod.validation import UNLABELLED
 # Unlabelled rows, inliers and outliers: their codes plus 1 are 0, 1 and 2.
 N_KINDS = 3
 SIGNS = np.array([1.0, 1.0, -1.0])
-# Directions of pairwise steps. For each kind, a direction has the change of a row that rises and of
-# a row that falls. The last column is the change of the surplus. Every change of weights that keeps
-# both sums is a sum of such directions, without cancellation.
+# Directions of pairwise steps. For each kind, a direction has the change of a weight that rises and
+# of a weight that falls. The last column is the change of the surplus. Every change of weights that
+# keeps the sum of s a is a sum of such directions, without cancellation.
 DIRECTIONS = np.array(
     [
         # two unlabelled rows, two inliers, two outliers, the surplus
@@ -56,7 +58,7 @@ EXACT = 1e-10
 ROUGH = 3e-4
 MAX_ROUNDS = 20
 MAX_NEWTON_STEPS = 10_000
-# Weights that move by less have an endless way to their limits.
+# Weights that move by less than this count as if they never reached their limits.
 SHORTEST = 1e-250
 # A constraint that is missed by less than this is missed by rounding only.
 TIGHT = 1e-9
@@ -64,7 +66,7 @@ TIGHT = 1e-9
 
 @dataclass(frozen=True)
 class Problem:
-    """The kernel K, codes of rows (1, 0, -1), caps c of their weights, and kappa.
+    """The kernel K, the codes of rows (1, 0, -1), the caps c of their weights, and kappa.
 
     Rows with the cap 0 take no part. ``kappa`` is at most :func:`most_labelled`.
     """
@@ -86,9 +88,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """The weights a and outputs f of all rows, both multipliers, and the values of both problems.
+    """The weights a and outputs f of all rows, the multipliers rho and gamma, and two values.
 
-    The primal and the dual value are equal at the optimum.
+    The values are those of the primal and the dual problem, which are equal at the optimum.
     """
 
     weights: NDArray
@@ -105,7 +107,7 @@ class Solution:
 
 
 def most_labelled(unlabelled: float, inliers: float, outliers: float) -> float:
-    """Return the largest total weight of labelled rows, given the largest of each kind."""
+    """Return the largest total weight of labelled rows, given the largest weight of each kind."""
     return min(inliers, outliers + 1.0) + min(outliers, unlabelled + inliers - 1.0)
 
 
@@ -163,14 +165,14 @@ def minimize(problem: Problem, start: NDArray | None = None) -> NDArray:
 def _find_start(problem: Problem, start: NDArray | None) -> NDArray:
     """Return feasible weights, as close to the start as kappa allows.
 
-    They lie between two solutions of all constraints but the last: the start, and one with the
-    largest weight of labelled rows.
+    Two solutions satisfy all constraints but the last: the start, and a solution with the largest
+    weight of labelled rows. The result lies on the line between them.
     """
     capacities = np.bincount(problem.codes + 1, problem.caps, N_KINDS)
     unlabelled, inliers, outliers = capacities
     totals = np.array([min(unlabelled, 1.0), 1.0 - min(unlabelled, 1.0), 0.0])
     low = _spread_weights(problem, capacities, totals) if start is None else start
-    # These sum up to `most_labelled`.
+    # The totals of labelled inliers and outliers add up to `most_labelled`.
     totals[1:] = min(inliers, outliers + 1.0), min(outliers, unlabelled + inliers - 1.0)
     totals[0] = 1.0 + totals[2] - totals[1]
     high = _spread_weights(problem, capacities, totals)
@@ -181,13 +183,13 @@ def _find_start(problem: Problem, start: NDArray | None) -> NDArray:
 
 
 def _spread_weights(problem: Problem, capacities: NDArray, totals: NDArray) -> NDArray:
-    """Return weights with these totals of the kinds, equal shares of the caps in a kind."""
+    """Return weights with a given total of each kind; in a kind, all have equal shares of caps."""
     shares = totals / np.maximum(capacities, np.finfo(np.float64).tiny)
     return problem.caps * np.clip(shares, 0.0, 1.0)[problem.codes + 1]
 
 
 def _descend(problem: Problem, weights: NDArray, tolerance: float, limit: int) -> bool:
-    """Take pairwise steps, in place; return whether they reached the optimum."""
+    """Take pairwise steps that change ``weights``; return whether they reached the optimum."""
     return descend(
         problem.kernel,
         problem.codes,
@@ -203,8 +205,8 @@ def _descend(problem: Problem, weights: NDArray, tolerance: float, limit: int) -
 def _take_newton_step(problem: Problem, weights: NDArray) -> bool:
     """Optimize the weights that are not at a limit, in place; return whether that succeeded.
 
-    The step keeps the sum of s a, and without a surplus the weight of labelled rows. It ends where
-    the first weight or the surplus meets its limit. The next step continues from there.
+    The step keeps the sum of s a and, if there is no surplus, the total weight of labelled rows. It
+    ends when a weight or the surplus reaches its limit. The next step continues from there.
     """
     free = np.flatnonzero((weights > 0.0) & (weights < problem.caps))
     signs = problem.signs
@@ -215,7 +217,7 @@ def _take_newton_step(problem: Problem, weights: NDArray) -> bool:
         return True
     slopes = signs[free] * (problem.kernel[free] @ (signs * weights))
     matrix = problem.kernel[np.ix_(free, free)] * np.outer(signs[free], signs[free])
-    # Where rows are very similar, rounding leaves negative eigenvalues.
+    # If rows are very similar, rounding may give the matrix negative eigenvalues.
     ridge = 1e-15 * len(free) * matrix.diagonal().max()
     corner = -ridge * np.eye(len(constraints))
     blocks = np.block([[matrix + ridge * np.eye(len(free)), constraints.T], [constraints, corner]])
@@ -235,10 +237,11 @@ def _take_newton_step(problem: Problem, weights: NDArray) -> bool:
 
 
 def _find_multipliers(problem: Problem, weights: NDArray, outputs: NDArray) -> tuple[float, float]:
-    """Return threshold and margin; if several are optimal, the smallest margin.
+    """Return the threshold and the margin; if several margins are optimal, take the smallest.
 
-    The slopes of rows that can rise are upper bounds, and of rows that can fall lower bounds: of
-    rho for unlabelled rows, of rho + gamma for inliers, and of gamma - rho for outliers.
+    The slopes of rows whose weights can rise are upper bounds, and the slopes of rows whose weights
+    can fall are lower bounds. They bound rho (unlabelled rows), rho + gamma (inliers) and
+    gamma - rho (outliers).
     """
     slopes = find_extremes(problem.codes, problem.caps, weights, outputs)[0]
     up, down, up_in, down_in, up_out, down_out = slopes
@@ -265,8 +268,8 @@ def descend(
 ) -> bool:
     """Move feasible weights to the optimum in place; return False after ``limit`` steps.
 
-    ``outputs`` holds their f, and is updated with them. Steps end when no direction has a slope of
-    more than ``tolerance`` times the range of f.
+    ``outputs`` holds f for these weights, and is updated in place, too. Steps end when no direction
+    has a slope of more than ``tolerance`` times the range of f.
     """
     for _ in range(limit):
         slopes, movers, low, high = find_extremes(codes, caps, weights, outputs)
@@ -296,10 +299,10 @@ def descend(
 def find_extremes(
     codes: NDArray, caps: NDArray, weights: NDArray, outputs: NDArray
 ) -> tuple[NDArray, NDArray, float, float]:
-    """Return the extreme slopes of each kind, their rows, and the range of f.
+    """Return the extreme slopes of each kind, their rows, and the smallest and largest f.
 
-    For each kind, the smallest slope of rows that can rise comes before the largest slope of rows
-    that can fall. Slopes are infinite if there is no such row.
+    For each kind, the smallest slope of rows whose weights can rise comes before the largest slope
+    of rows whose weights can fall. Slopes are infinite if there is no such row.
     """
     slopes = np.full(2 * N_KINDS, np.inf)
     slopes[1::2] = -np.inf

@@ -19,15 +19,15 @@ class Original:
     Attributes
     ----------
     version
-        Number of the sample that it holds.
+        Number of the sample that the file holds.
     path
-        Repository, commit and path.
+        Repository, commit and path of the file.
     size
-        Number of bytes.
+        Number of bytes of the file.
     sha256
         Checksum of the file.
     rows_sha256
-        Checksum of the rows that are read: the bytes of X (float64), then those of y (int8).
+        Checksum of the rows: of the bytes of X (float64), followed by the bytes of y (int8).
     """
 
     version: int
@@ -67,14 +67,16 @@ class DatasetInfo:
     name
         Name for ``load``.
     group
-        ``"paper"``, ``"variant"`` (of a set of the paper) or ``"builtin"`` (no download).
+        ``"paper"``, ``"variant"`` (another form of a set of the paper) or ``"builtin"`` (a set that
+        needs no download).
     n, d, outliers
         Numbers of rows, columns and outliers.
     license
-        License of the repository of the original; the data may have terms of their own.
+        License of the repository of the original file. The data may have another license.
     source, checksum
-        Address and SHA-256 of the original of version 1; two, separated by a space, for ``higgs``.
-        For built-in sets, the function of scikit-learn that returns them, and no checksum.
+        Address and SHA-256 of the original file of version 1. For ``higgs``, they hold two of each,
+        separated by a space. For built-in sets, the source is the function of scikit-learn that
+        returns the set, and the checksum is empty.
     versions
         Numbers of the samples that can be loaded.
     note
@@ -104,7 +106,7 @@ class DatasetInfo:
 
 
 def catalogue() -> list[DatasetInfo]:
-    """Return all data sets: those of the paper, then variants, then the built-in ones.
+    """Return all data sets: sets of the paper, then variants, then built-in sets.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def find(name: Any) -> DatasetInfo:
     if isinstance(name, str) and name in entries:
         return entries[name]
     raise ValueError(
-        f"`name` must be that of a data set of the catalogue; got {shorten(name)}. "
+        f"`name` must be a data set of the catalogue; got {shorten(name)}. "
         f"{suggest(str(name).lower(), entries, 'data sets')} "
         "See catalogue(), or `boreod datasets`."
     )

@@ -1,7 +1,7 @@
 """Load a data set from a folder, the cache or its public source.
 
-Originals are read only if their checksum is right, so readers trust their content. NumPy rounds
-numbers in text as Python's ``float`` does: correctly, and to the same bits on any machine.
+Original files are read only if their checksum is right, so their content need not be checked. NumPy
+rounds numbers in text as Python's ``float`` does: correctly, and to the same bits on any machine.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from boreod.validation import is_number
 # A download fails after this many seconds without a byte.
 TIMEOUT = 30.0
 ELSEWHERE = "put the .npz file into a folder and pass it as `data`"
-# The quote before a name, if any, and the name.
+# Matches an attribute of an ARFF file. The groups are the quote before its name, and the name.
 ATTRIBUTE = re.compile(r"""^\s*@attribute\s+(['"]?)(.+?)\1\s+\S""", re.IGNORECASE | re.MULTILINE)
 DATA = re.compile(r"^\s*@data", re.IGNORECASE | re.MULTILINE)
 # For each built-in set, the class whose rows become outliers.
@@ -68,8 +68,9 @@ def load(name: str, version: int = 1, data: Folder | None = None) -> Dataset:
     version
         Number of the sample; most sets of the paper have ten.
     data
-        Folder of .npz files; None for the one that BOREOD_DATA names, if any. Sets that are not in
-        it come from the cache or the public source. Built-in sets need no folder.
+        Folder of .npz files. If None, it is the folder that BOREOD_DATA names, if any. Sets that
+        are not in this folder come from the cache or the public source. Built-in sets need no
+        folder.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def load(name: str, version: int = 1, data: Folder | None = None) -> Dataset:
     if not is_number(version, Integral) or version not in info.versions:
         raise ValueError(
             f"`version` of {info.name!r} must be an integer from 1 to {len(info.versions)}; got "
-            f"{version!r}. Leave it out for the first."
+            f"{version!r}. Leave `version` out for the first."
         )
     if info.group == "builtin":
         points, labels = _make_builtin(info)
@@ -113,7 +114,7 @@ def _make_builtin(info: DatasetInfo) -> tuple[NDArray, NDArray]:
 
 
 def _find_npz(info: DatasetInfo, version: int, data: Folder | None) -> Path | None:
-    """Return the file of a set in the folder that ``data`` or BOREOD_DATA names, if it is there."""
+    """Return the file of a set in the folder ``data`` or BOREOD_DATA; None if it is not there."""
     named = data if data is not None else os.environ.get("BOREOD_DATA") or None
     if named is None:
         return None
@@ -133,7 +134,7 @@ def npz_name(name: str, version: int) -> str:
 
 
 def _read_known_npz(path: Path, info: DatasetInfo) -> tuple[NDArray, NDArray]:
-    """Read a file whose shapes and labels must be those of the catalogue."""
+    """Read a file of a set of the catalogue, which says what its shapes and labels must be."""
     remedy = "Replace the file, or remove it to use the original."
     points, labels = _read_arrays(path, remedy)
     shown = "X {} and y {} with {} outliers (1) and {} inliers (0)"
@@ -158,7 +159,7 @@ def read_npz(path: Path) -> tuple[NDArray, NDArray]:
         )
     outliers = int(labels.sum())
     inliers = len(labels) - outliers
-    # A split learns from some rows of each kind and judges others.
+    # A split learns from some rows of each kind, and judges other rows of each kind.
     if min(inliers, outliers) < 4 or not np.isfinite(points).all():
         raise ValueError(
             f"{path} must hold finite numbers and at least 4 rows of each kind; got "
@@ -195,8 +196,8 @@ def fetch(original: Original, folder: Path) -> Path:
     if digest != original.sha256:
         raise DownloadError(
             f"{original.url} must have the SHA-256 {original.sha256} ({original.size} bytes); got "
-            f"{digest} ({len(content)} bytes), which was discarded. Call again; if it comes again, "
-            f"check BOREOD_MIRROR or {ELSEWHERE}."
+            f"{digest} ({len(content)} bytes), which was discarded. Try again. If this happens "
+            f"again, check BOREOD_MIRROR or {ELSEWHERE}."
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -230,7 +231,7 @@ def _download(url: str, size: int) -> bytes:
 
 
 def read_originals(info: DatasetInfo, version: int, paths: list[Path]) -> tuple[NDArray, NDArray]:
-    """Read the files of one version, and check that the rows are those of the catalogue."""
+    """Read the files of one version, and compare the rows with the checksum in the catalogue."""
     kind = paths[0].suffix
     if kind == ".arff":
         points, labels = labelled_rows(read_arff(paths[0]))
@@ -268,7 +269,7 @@ def read_arff(path: Path) -> NDArray:
 
 
 def read_csv(path: Path) -> NDArray:
-    """Read comma-separated text whose first line has the names."""
+    """Read comma-separated text whose first line has the column names."""
     return np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Methods x data sets x splits: tidy results that survive an interruption."""
+"""Run methods on splits of data sets; results are kept on disk if a run is interrupted."""
 
 from boreod.paper.evaluation.comparison import Comparison, Plan, compare_methods
 from boreod.paper.evaluation.methods import METHODS, Method

@@ -34,7 +34,7 @@ from boreod.validation import OUTLIER, check_choice, read_labels, read_rows
 
 EVERYTHING = "all columns"
 BUDGETS = ("5us", "20us", "50us", "200us", "1ms")
-# This measure counts most for users who look at the top of a list.
+# Users look at the top of a list, and this measure judges the top.
 JUDGED_BY = "average_precision"
 
 
@@ -45,13 +45,13 @@ class Plan:
     Attributes
     ----------
     methods
-        Names in ``METHODS``; None for all that are installed.
+        Names in ``METHODS``; None for all methods that are installed.
     budgets
         Times per row to try; None for a range from 5us to 1ms.
     method
-        Our method that is run within budgets: ``"detector"`` or ``"bore"``.
+        The method that is run within budgets: ``"detector"`` or ``"bore"``.
     batch_size
-        Number of rows in one prediction, for which budgets pay; None for large batches.
+        Number of rows in one prediction, which the times assume; None for large batches.
     repetitions
         Number of splits, each with 60 % of the rows to learn from and 40 % to judge.
     protocol
@@ -68,6 +68,13 @@ class Plan:
     protocol: str = "unseen"
     seed: int = 0
 
+    def check(self) -> None:
+        """Raise if a name or a budget is none, or a package that a method needs is missing."""
+        check_choice("method", self.method, ("detector", "bore"))
+        for name, lack in find_missing(self.methods or ()).items():
+            raise ImportError(f"Method {name!r} {lack}")
+        _read_budgets(self)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -78,7 +85,7 @@ class Comparison:
     runs
         One result for every method and repetition.
     budget_runs
-        One result for every budget and repetition, those with all columns first.
+        One result for every budget and repetition; results with all columns come first.
     plan
         What was compared.
     """
@@ -89,7 +96,7 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """The title of our method that was run within budgets."""
+        """The title of the method that was run within budgets."""
         return METHODS[self.plan.method].title
 
     @property
@@ -102,7 +109,7 @@ class Comparison:
         return [*self._best_methods(), *self._cheapest_budget()]
 
     def _best_methods(self) -> list[str]:
-        """Name the best method that is no oracle, and those that are not surely worse."""
+        """Name the best method that is no oracle, and the methods that are not surely worse."""
         fair = Summary([run for run in self.runs if not is_oracle(run)])
         order = fair.ranking(JUDGED_BY)
         if not order:
@@ -110,8 +117,8 @@ class Comparison:
         losses = find_losses(fair, order[0], JUDGED_BY, over_sets=False)
         worse = {name for name, loss in losses.items() if loss.is_sure}
         best, *others = [METHODS[name].title for name in order if name not in worse]
-        more = f"; not surely worse: {', '.join(others)}" if others else ""
-        return [f"Best by mean {MEASURES[JUDGED_BY]}: {best}{more}."]
+        more = f", which is not surely better than {', '.join(others)}" if others else ""
+        return [f"The best method by mean {MEASURES[JUDGED_BY]} is {best}{more}."]
 
     def _cheapest_budget(self) -> list[str]:
         """Name the smallest budget without a sure loss, or say that there is none."""
@@ -120,10 +127,10 @@ class Comparison:
             return []
         fine = [name for name, loss in losses.items() if not loss.is_sure]
         if not fine:
-            return [f"Within every budget tried {self.title} is worse than with all columns."]
+            return [f"Within every budget tried, {self.title} is worse than with all columns."]
         return [
-            f"Cheapest budget at which {self.title} is not surely worse than with all columns: "
-            f"{min(fine, key=read_budget)}."
+            f"The lowest budget within which {self.title} is not surely worse than with all "
+            f"columns is {min(fine, key=read_budget)}."
         ]
 
 
@@ -147,14 +154,14 @@ def compare_methods(
     Parameters
     ----------
     X
-        Table of numbers; or a ``TableRows``, whose columns become numbers within every split.
+        A table of numbers, or a ``TableRows``, whose columns become numbers within every split.
     y
-        1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
-        ``outlier_label``.
+        Labels: 1 for outliers, 0 for inliers, -1 for unlabelled rows. With ``outlier_label``, they
+        may be any labels.
     plan
         What to compare; None for the default plan.
     outlier_label
-        The label of outliers.
+        The label of outliers, if labels are not 1, 0 and -1.
     n_jobs
         Number of processes, -1 for all cores.
     journal
@@ -172,14 +179,12 @@ def compare_methods(
     2
     """
     plan = plan or Plan()
-    check_choice("method", plan.method, ("detector", "bore"))
+    plan.check()
     rows = X if isinstance(X, TableRows) else read_rows(Detector(), X, fitting=True)
     codes, _ = read_labels(y, len(rows), outlier_label)
     methods = plan.methods
     if methods is None:
         methods = [m.name for m in METHODS.values() if m.is_installed and m.group != "unlabelled"]
-    for name, lack in find_missing(methods).items():
-        raise ImportError(f"Method {name!r} {lack}")
     budgets = _read_budgets(plan)
     # Labels that cannot be split are refused here.
     split_rows(codes, 0, plan.protocol, plan.seed)
@@ -221,7 +226,10 @@ def compare_methods(
 
 
 def _read_budgets(plan: Plan) -> list[str]:
-    """Return the budgets of a plan; raise if one is no time, or a batch size has no budgets."""
+    """Return the budgets of a plan.
+
+    Raise if a budget is no time, or if there is a batch size without budgets.
+    """
     budgets = list(BUDGETS if plan.budgets is None else plan.budgets)
     for budget in budgets:
         if read_budget(budget)[1] != SECONDS:
@@ -230,7 +238,7 @@ def _read_budgets(plan: Plan) -> list[str]:
     if plan.batch_size is not None and not budgets:
         raise ValueError(
             f"`batch_size` (--batch) is {plan.batch_size}, but there are no `budgets` (--budgets). "
-            "Pass some, such as 500us, or leave it out."
+            "Pass budgets such as 500us, or leave `batch_size` out."
         )
     return budgets
 
@@ -271,15 +279,15 @@ def _run_budgets(
 
 
 def present(comparison: Comparison, about: str, folder: Path | None = None) -> Section:
-    """Return tables and advice, and a picture if there is a folder for it.
+    """Return a section with tables and advice, and with a picture if there is a folder for it.
 
     ``about`` is a sentence about the table and its labels.
     """
     count = len({run["repetition"] for run in comparison.runs + comparison.budget_runs})
     text = (
-        f"{about} Percent on judged rows, mean ± standard deviation over "
-        f"{count_of(count, 'split')}; the splits share rows, so differences are judged with a "
-        "corrected error."
+        f"{about} Measures are in percent on the judged rows: mean ± standard deviation over "
+        f"{count_of(count, 'split')}. Splits share rows, so differences between methods are judged "
+        "with a corrected error."
     )
     blocks: list[Block] = [Paragraph(text)]
     if comparison.runs:
@@ -316,7 +324,10 @@ def _budgets(comparison: Comparison, summary: Summary) -> Table:
 
 
 def _rows(summary: Summary, titles: dict[str, str], medians: dict[str, str]) -> list[list[str]]:
-    """Return title, quality and two medians of every method; times of a row in microseconds."""
+    """Return for every method its title, its quality and two medians.
+
+    Times and costs of a row are in microseconds.
+    """
     rows = []
     for name, title in titles.items():
         row = [title, *(summary.show(TABLE, name, measure) for measure in MEASURES)]

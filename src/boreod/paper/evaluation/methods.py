@@ -1,7 +1,7 @@
-"""The registry of methods: ours, those of the paper, and peers that users could install instead.
+"""The registry of methods: ours, methods of the paper, and peers that users could install instead.
 
-Every method gets the same rows and the same labels. :class:`Method` says which labels it looks at.
-Peers keep the defaults of their libraries, except for threads, output and what is named here.
+Every method gets the same rows and the same labels. :class:`Method` says which labels a method
+uses. Peers keep the defaults of their libraries, except for threads, output and options given here.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -33,19 +33,19 @@ class Method:
     Attributes
     ----------
     name
-        Its name in commands and in tables of results.
+        Name of the method in commands and in tables of results.
     title
-        Its name for readers.
+        Name of the method for readers.
     make
-        Makes an estimator from a representation (None for the default one) and a seed.
+        A function that makes an estimator from a representation (None for the default) and a seed.
     labels
-        What it learns from: ``"none"``, the ``"number"`` of outliers, ``"given"`` labels, or labels
-        that are known only in ``"hindsight"``.
+        What the method learns from: ``"none"`` (no labels), the ``"number"`` of outliers,
+        ``"given"`` labels, or labels that are known only in ``"hindsight"``.
     group
-        ``"ours"``, ``"paper"``, ``"today"``, or ``"unlabelled"`` for a method that is compared only
-        where no row has a label and all columns are scaled.
+        ``"ours"``, ``"paper"``, ``"today"`` or ``"unlabelled"``. The last is for a method that is
+        compared only if no row has a label and all columns are scaled.
     has_probabilities
-        Whether ``predict_proba`` returns probabilities. The other methods only rank rows.
+        Whether ``predict_proba`` returns probabilities. Other methods only rank rows.
     needs
         Packages that must be installed.
     """
@@ -60,7 +60,7 @@ class Method:
 
     @property
     def is_installed(self) -> bool:
-        """Whether the packages that it needs are installed."""
+        """Whether the packages that the method needs are installed."""
         return all(find_spec(package) is not None for package in self.needs)
 
 
@@ -104,8 +104,8 @@ class LabelledRows(BaseEstimator):
 class TreeBags:
     """ExtraTrees on bags with ten times as many inliers as outliers and balanced class weights.
 
-    Every bag holds 70 % of the labelled outliers and at least 50 inliers, or all if there are
-    fewer. Unlabelled rows are left out.
+    Every bag holds 70 % of the labelled outliers and at least 50 inliers, or all inliers if there
+    are fewer. Unlabelled rows are left out.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Forest(IsolationForest):
 
 
 class NeighborDistance(OutlierRepresentation):
-    """The score kNN alone."""
+    """The kNN score alone, as a detector."""
 
     def decision_function(self, X: NDArray) -> NDArray:
         """Return the scores of rows."""
@@ -180,12 +180,12 @@ def _alone(kind: type, *arguments: Any, **options: Any) -> Make:
 
 
 def _ssad(_: Any, seed: int) -> LabelledRows:
-    """Return SSAD on labelled rows; it would take unlabelled rows for inliers."""
+    """Return SSAD on labelled rows only, because SSAD would take unlabelled rows for inliers."""
     return LabelledRows(SSAD(sigma="cv", kappa="cv", n_jobs=1, random_state=seed))
 
 
 def _ssad_on_scores(representation: Any, seed: int) -> Pipeline:
-    """Return SSAD on columns that all rows determine, with or without a label."""
+    """Return SSAD on a representation, which is computed from all rows, labelled or not."""
     columns = representation or OutlierRepresentation(n_jobs=1, random_state=seed)
     return make_pipeline(MinMaxScaler(), columns, _ssad(None, seed))
 
@@ -209,7 +209,7 @@ _catboost = _peer(
     verbose=False,
     allow_writing_files=False,
 )
-# Newer versions of XGBoost estimate the base score. 0.5 was its default, and XGBOD uses it.
+# Newer versions of XGBoost estimate the base score. 0.5 was the default, and XGBOD uses 0.5.
 _xgboost = _peer("xgboost", "XGBClassifier", base_score=0.5, n_jobs=1)
 _xgbod = _peer("pyod.models.xgbod", "XGBOD", n_jobs=1)
 
@@ -233,12 +233,12 @@ METHODS = {
     )
 }
 PAPER = [name for name, method in METHODS.items() if method.group == "paper"]
-# The methods of the comparison with few labels. BORE is the only one of the paper's.
+# The methods of the comparison with few labels. BORE is the only method of the paper among them.
 PEERS = [name for name in METHODS if name == "bore" or name not in PAPER]
 
 
 def find_missing(names: Iterable[str], known: Collection[str] = METHODS) -> dict[str, str]:
-    """Return what methods lack, by their names; raise for a method that is not among the known."""
+    """Return what methods lack, by their names; raise for a method that is not known."""
     missing = {}
     for name in names:
         if name not in known:

@@ -73,8 +73,8 @@ class Journal(dict[str, dict[str, Any]]):
                     self[line["run"]] = line["result"]
             except (ValueError, TypeError, KeyError):
                 raise ValueError(
-                    f"Line {number} of {path} is not a finished run. Delete that line, or the "
-                    "file to start anew."
+                    f"Line {number} of {path} is not a finished run. Delete this line, or delete "
+                    "the file to start anew."
                 ) from None
 
 
@@ -101,18 +101,18 @@ def run_tasks(
     label: str = "runs",
     verbose: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return the results of all tasks in order; reuse those in the journal.
+    """Return the results of all tasks in order; reuse results in the journal.
 
-    Tasks run in other processes. Their order is random, so that short and long tasks mix and the
-    remaining time can be estimated. The result of a task that fails has the key ``"error"``; the
+    Tasks run in other processes, in random order, so that short and long tasks mix and the
+    remaining time can be estimated. If a task fails, its result has the key ``"error"``, and the
     other tasks go on.
 
     Parameters
     ----------
     work
-        A function of the arguments of a task. JSON must be able to hold its result.
+        A function that takes the arguments of a task. JSON must be able to hold its result.
     tasks
-        Arguments by key.
+        The arguments of each task, by the key of the task.
     journal
         Finished runs, to which new results are added.
     n_jobs

@@ -1,8 +1,9 @@
-"""Run one method on one split: it learns from some rows and ranks the others.
+"""Run one method on one split: the method learns from some rows and ranks the other rows.
 
-There are three protocols, and all judge 40 % of the rows. In the paper's, ``"transductive"``, the
-judged rows are unlabelled rows of the fit, so their neighborhoods are known. ``"unstratified"`` is
-the same with plain random splits. In ``"unseen"`` the detector meets the judged rows after the fit.
+There are three protocols, and each judges 40 % of the rows. The protocol of the paper is
+``"transductive"``: the judged rows are unlabelled rows of the fit, so their neighborhoods are
+known. ``"unstratified"`` is the same protocol with plain random splits. With ``"unseen"``, the
+detector gets the judged rows only after the fit.
 """
 
 import time
@@ -31,7 +32,7 @@ RATES = np.concatenate([np.linspace(0.0, 0.1, 41)[:-1], np.linspace(0.1, 1.0, 61
 
 @dataclass(frozen=True)
 class Split:
-    """Places of the rows to fit with their labels (1, 0, -1), and places of the rows to judge."""
+    """Indices of the rows to fit, their labels (1, 0, -1), and indices of the rows to judge."""
 
     fitted: NDArray
     labels: NDArray
@@ -43,7 +44,7 @@ class Split:
         return bool(np.isin(self.test, self.fitted).all())
 
     def in_hindsight(self, codes: NDArray) -> NDArray:
-        """Return the labels for an oracle: those of the judged rows, if they are in the fit."""
+        """Return the labels for an oracle: if judged rows are in the fit, only their labels."""
         if not self.is_transductive:
             return self.labels
         return np.where(np.isin(self.fitted, self.test), codes[self.fitted], UNLABELLED)
@@ -51,7 +52,7 @@ class Split:
 
 @dataclass(frozen=True)
 class TableRows:
-    """A table that is prepared within every split, from the rows to learn from only.
+    """A table whose preparation is learned within every split, from the rows to learn from.
 
     Attributes
     ----------
@@ -95,9 +96,9 @@ def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) ->
     Parameters
     ----------
     codes
-        1 for outliers, 0 for inliers, -1 for unlabelled rows, which are never judged.
+        1 for outliers, 0 for inliers, -1 for unlabelled rows. Unlabelled rows are never judged.
     repetition
-        Number of the split.
+        Number of the split, from 0.
     protocol
         ``"transductive"``, ``"unseen"`` or ``"unstratified"``.
     seed
@@ -114,8 +115,8 @@ def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) ->
     counts = [int((codes == code).sum()) for code in (INLIER, OUTLIER)]
     if min(counts) < 4:
         raise ValueError(
-            "A comparison needs at least 4 labelled rows of each kind, to learn from some and "
-            f"judge others; got {counts[0]} inliers and {counts[1]} outliers."
+            "A comparison needs at least 4 labelled rows of each kind, to learn from some rows and "
+            f"judge other rows; got {counts[0]} inliers and {counts[1]} outliers."
         )
     labelled = np.flatnonzero(codes != UNLABELLED)
     strata = np.zeros(len(labelled)) if protocol == "unstratified" else codes[labelled]
@@ -130,7 +131,7 @@ def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) ->
 
 
 def _draw(strata: NDArray, seed: int, **sizes: Any) -> list[NDArray]:
-    """Return the places of two random parts of the rows, with the same share of each stratum."""
+    """Return the indices of two random parts of the rows, with the same share of each stratum."""
     from sklearn.model_selection import train_test_split
 
     return train_test_split(np.arange(len(strata)), stratify=strata, random_state=seed, **sizes)
@@ -161,7 +162,7 @@ def run_method(
     seed: int = 0,
     representation: Any = None,
 ) -> dict[str, Any]:
-    """Return measures, ROC curve, times and numbers of one method on one split.
+    """Return measures, ROC curve, times and counts of one method on one split.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def run_method(
     repetition, protocol, seed
         The split, see :func:`split_rows`.
     representation
-        Representation for methods that use outlier scores; None for the default one.
+        Representation for methods that use outlier scores; None for the default representation.
     """
     split = split_rows(codes, repetition, protocol, seed)
     labels = split.labels
@@ -197,7 +198,7 @@ def run_method(
 
 
 def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:
-    """Return the ROC curve at given false-positive rates; at vertical steps, their upper ends.
+    """Return the ROC curve at given false-positive rates; at a vertical step, its upper end.
 
     Examples
     --------

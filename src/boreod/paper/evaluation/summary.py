@@ -93,7 +93,7 @@ class Summary:
         return sum(method in self.best(dataset, measure) for dataset in self.datasets)
 
     def means(self, datasets: list[str], method: str, measure: str) -> list[float]:
-        """Return the means on some data sets; leave out those without the measure."""
+        """Return the means on some data sets; leave out sets without the measure."""
         return [
             cell.mean
             for cell in [self.cell(dataset, method, measure) for dataset in datasets]
@@ -101,12 +101,12 @@ class Summary:
         ]
 
     def overall(self, method: str, measure: str) -> float | None:
-        """Return the mean over data sets, or None if one of them has no run."""
+        """Return the mean over data sets, or None if the measure is missing on a set."""
         means = self.means(self.datasets, method, measure)
         return float(np.mean(means)) if len(means) == len(self.datasets) else None
 
     def ranking(self, measure: str) -> list[str]:
-        """Return the methods by their mean over data sets, the best first."""
+        """Return the methods in order of their mean over data sets, the best first."""
         means = {method: self.overall(method, measure) for method in self.methods}
         known = {method: mean for method, mean in means.items() if mean is not None}
         return sorted(known, key=lambda method: -known[method])
@@ -114,12 +114,12 @@ class Summary:
 
 @dataclass(frozen=True)
 class Loss:
-    """Mean of paired differences between two methods; a gain is negative.
+    """The mean of paired differences between the best method and another method.
 
     Attributes
     ----------
     mean
-        How much lower a measure is.
+        By how much the measure of the other method is lower; negative if it is higher.
     low, high
         Ends of the interval of the mean.
     count
@@ -138,9 +138,9 @@ class Loss:
 
     @property
     def sign(self) -> int:
-        """1 or -1 if the interval is above or below zero, else 0.
+        """1 if the interval is above zero, -1 if it is below zero, and otherwise 0.
 
-        It is 0 for fewer than five sets, too: their interval proves nothing.
+        The sign of fewer than five differences is 0, because their interval proves nothing.
         """
         if self.count < 5:
             return 0
@@ -154,10 +154,11 @@ class Loss:
 
 
 def find_losses(summary: Summary, best: str, measure: str, over_sets: bool) -> dict[str, Loss]:
-    """Return the loss of every other method against ``best``, if they share a split or a set.
+    """Return the loss of every other method that shares a split or a set with ``best``.
 
-    Differences are those on sets, with the 90 % bootstrap interval of their mean, or those on the
-    splits of one table, with the corrected standard error on either side of their mean.
+    If ``over_sets``, differences are those of the means on sets, and the interval is the 90 %
+    bootstrap interval. Otherwise differences are those on the splits of one table, and the interval
+    is the mean plus and minus its corrected standard error.
 
     Examples
     --------
@@ -198,7 +199,7 @@ def error_of_mean(differences: NDArray) -> float:
     """Return the standard error of a mean over splits that share rows.
 
     Such splits are not independent, so the variance is corrected after Nadeau and Bengio (Machine
-    Learning 52, 2003). A single split says nothing about others: its error is infinite.
+    Learning 52, 2003). A single split does not show how splits differ, so its error is infinite.
 
     Examples
     --------

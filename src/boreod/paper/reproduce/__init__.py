@@ -1,4 +1,4 @@
-"""Run and write the tables and figures of the paper, and what it claims."""
+"""Reproduce the tables and figures of the paper, and check the claims of its text."""
 
 import time
 from collections.abc import Callable

@@ -1,17 +1,19 @@
 """What the paper mentions beside its method: other ways to average bags, and other classifiers.
 
-All of them use the bags and columns of BORE, on the splits of Table 2.
+All variants use the bags and columns of BORE, on the splits of Table 2.
 
-- **With replacement.** Rows of a bag are drawn with replacement, as the paper's text says; its
-  setup says that they are subsampled.
-- **Stacking** (Breiman, Machine Learning 24, 1996). Weights of bags, at least 0, that fit the
-  labels best in the least-squares sense, by probabilities from cross-validation: in each of five
-  folds, every bag learns without the rows of the fold. Both classes weigh the same.
-- **Maximin aggregation** (Bühlmann, Meinshausen, magging, 2014). Weights of bags, at least 0 and
-  with the sum 1, for which the mean of the bags' linear functions is smallest on the training rows.
+- **With replacement.** Rows of a bag are drawn with replacement, as the text of the paper says. The
+  description of its experiments says that bags are subsamples.
+- **Stacking** (Breiman, Machine Learning 24, 1996). Nonnegative least squares fits the labels by
+  the probabilities of the bags, and gives the weights of the bags. Probabilities come from
+  cross-validation: in each of five folds, every bag learns without the rows of the fold. Both
+  classes have the same total weight.
+- **Maximin aggregation** (Bühlmann, Meinshausen, magging, 2014). The weights of bags are at least 0
+  and have the sum 1. Among all such weights, they minimize the mean square of the weighted log-odds
+  on the labelled training rows.
 - **Other linear classifiers.** Columns are standardized within a bag. A logistic link is calibrated
   on ``decision_function`` by cross-validation within the bag.
-- **A penalty by cross-validation**, by the log-loss of rows out of bag.
+- **A penalty by cross-validation**, which is chosen by the log-loss of out-of-bag rows.
 """
 
 from pathlib import Path
@@ -57,7 +59,7 @@ CLASSIFIERS = {
 }
 FOLDS = 5
 SHOWN = ("auc", "early_auc")
-# Penalties up to that of BORE, which only makes separable bags well posed, stand for none.
+# The penalty of BORE only makes separable bags well posed, so penalties up to it count as none.
 NO_PENALTY = float(PRINTED.heads.penalty)
 
 
@@ -150,7 +152,7 @@ def learn_bags(training: Training, bags: list[NDArray]) -> NDArray:
 
 
 def draw_again(training: Training) -> list[NDArray]:
-    """Return as many bags of the same size, whose rows are drawn with replacement."""
+    """Return the same number of bags of the same size, with rows drawn with replacement."""
     random = np.random.default_rng(training.seed)
     bags = training.bags
     few = bags.n_outliers
@@ -163,7 +165,7 @@ def draw_again(training: Training) -> list[NDArray]:
 
 
 def stack(training: Training, seed: int) -> NDArray:
-    """Return the weights of bags that fit the labels best by cross-validated probabilities."""
+    """Return the weights of bags with which cross-validated probabilities fit the labels best."""
     labelled = np.flatnonzero(training.codes >= 0)
     outlying = training.codes[labelled] == OUTLIER
     folds = StratifiedKFold(
@@ -178,7 +180,9 @@ def stack(training: Training, seed: int) -> NDArray:
 
 
 def fit_weights(level_one: NDArray, outlying: NDArray) -> NDArray:
-    """Return weights of bags, at least 0, with the least squared errors; classes weigh the same.
+    """Return nonnegative weights of bags with the least squared errors.
+
+    Both classes have the same total weight.
 
     Examples
     --------

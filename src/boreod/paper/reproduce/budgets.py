@@ -1,9 +1,10 @@
 """The paper's Figure 4: quality over budgets, for several ways to choose columns.
 
-Every choice is the paper's prefix: columns in some order until one does not fit. The orders are
-those of cost-aware pursuit (BORE-Budget), of plain pursuit (BORE-OMP) and random ones. The paper's
-words on random subsets allow a second reading, which skips a column that does not fit and tries the
-next. A control that sees no label takes the cheapest columns first.
+As in the paper, every choice takes columns in some order until a column does not fit into the
+budget. The order is that of cost-aware pursuit (BORE-Budget) or of plain pursuit (BORE-OMP), or it
+is random. The paper's words on random subsets can be read in a second way: a column that does not
+fit is skipped, and the next column is tried. A control that uses no labels takes the cheapest
+columns first.
 """
 
 from itertools import product
@@ -86,7 +87,10 @@ def draw_budgets(settings: Settings) -> dict[str, Draws]:
 def _one_draw(
     name: str, draw: int, seed: int, data: Path | None, n_budgets: int, n_subsets: int
 ) -> dict[str, Any]:
-    """Return AUC and AUC 0.1 by curve and budget, with all columns, and at 1 % of their cost."""
+    """Return AUC and AUC 0.1 by curve and budget.
+
+    The result also has both measures with all columns, and at 1 % of the cost of all columns.
+    """
     rows, codes = load_repetition(name, draw, data)
     split = split_rows(codes, draw, "transductive", seed)
     training = train(rows, split.labels, seed + draw)
@@ -149,7 +153,10 @@ def train(rows: NDArray, labels: NDArray, seed: int) -> Training:
 
 
 def learn_odds(training: Training, places: list[int], bags: Bags) -> NDArray:
-    """Return the log-odds of all rows by every bag, from some columns; 0 without columns."""
+    """Return the log-odds of all rows by every bag, learned from some columns.
+
+    Without columns, all log-odds are 0.
+    """
     if not places:
         return np.zeros((len(training.table), len(bags.rows)))
     recipe = training.options.recipe
@@ -159,9 +166,10 @@ def learn_odds(training: Training, places: list[int], bags: Bags) -> NDArray:
 
 
 def average_bags(odds: NDArray, weights: NDArray | None = None) -> NDArray:
-    """Return the log-odds of the mean probability of bags, by (rows, bags) of log-odds.
+    """Return the log-odds of the mean probability of all bags.
 
-    Weights need not have the sum 1; if all are 0, all bags count the same.
+    ``odds`` are the log-odds of each bag, (rows, bags). Weights of bags need not have the sum 1. If
+    all weights are 0, all bags have the same weight.
 
     Examples
     --------
@@ -175,19 +183,19 @@ def average_bags(odds: NDArray, weights: NDArray | None = None) -> NDArray:
 
 
 def follow(training: Training, bags: Bags, costs: Costs, cost_aware: bool) -> Paths:
-    """Return the paths of bags through all columns."""
+    """Return the paths on which the pursuit of each bag adds columns."""
     recipe = training.options.recipe
     rules = Rules(float(recipe.penalty), cost_aware, recipe.fit_intercept)
     return Paths(training.table, np.arange(len(costs.names)), bags, costs, rules)
 
 
 def choose(paths: Paths, budget: float) -> list[int]:
-    """Return the places of the columns in the paper's stable set."""
+    """Return the indices of the columns in the paper's stable set."""
     return stable_set(paths.rank(budget, Threads(1), False)[0], paths.costs, budget, False)
 
 
 def compare_with_bags(paths: Paths, budget: float, chosen: list[int]) -> NDArray:
-    """Return the Jaccard similarity of a stable set with what every bag bought."""
+    """Return, for every bag, the Jaccard similarity of its columns with the stable set."""
     bought = [set(path.buy(paths.costs, budget)[0].tolist()) for path in paths.paths]
     stable = set(chosen)
     return np.array([len(own & stable) / max(1, len(own | stable)) for own in bought])

@@ -1,4 +1,4 @@
-"""The claims of the paper's text about its experiments, beside what the results here say."""
+"""The claims of the paper's text about its experiments, compared with the results here."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,15 +19,16 @@ SUPERVISED = ("ssad", "ssad+or", "be", "bore")
 UNSUPERVISED = ("mean", "greedy")
 # Differences are sure if a paired t-test with corrected error rejects equality at this level.
 LEVEL = 0.05
-# AUCs are similar if they differ by less than a point.
+# AUCs are similar if they differ by less than one percentage point.
 SIMILAR = 0.01
-# The share of sets that must agree with "nearly always", and with a claim that has no number.
+# A claim with the words "nearly always" holds if at least this share of sets agrees.
 NEARLY_ALL = 0.9
+# A claim without a number holds if at least this share of sets agrees.
 MOST = 0.75
 
 
 class Claim(NamedTuple):
-    """What the paper says, the paper's own figure, ours, and whether the claim holds here."""
+    """What the paper says, the paper's number, our number, and whether the claim holds here."""
 
     says: str
     printed: str
@@ -36,7 +37,11 @@ class Claim(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A claim about sets: the share that it needs, when a set agrees, and a pair to be tested."""
+    """A claim about data sets.
+
+    ``needed`` is the share of sets that must agree. ``agrees`` says whether a set agrees. ``pair``
+    names two methods whose AUC is tested on each set.
+    """
 
     says: str
     needed: float
@@ -84,7 +89,7 @@ RULES = [
 
 
 def reproduce_claims(settings: Settings) -> Section:
-    """Compute a table of all claims, from runs that other parts have finished if they have."""
+    """Return a table of all claims; runs that other parts have finished are not run again."""
     ours = Summary(compare(settings, PAPER))
     claims = [
         *claims_of_table2(ours, load_paper(ours.datasets)),
@@ -169,7 +174,7 @@ def claims_of_budgets(draws: dict[str, budgets.Draws]) -> list[Claim]:
     """Return the claims about Figure 4."""
 
     def ahead(says: str, needed: float, first: str, *others: str, there: str = "-") -> Claim:
-        """Return whether a curve is above others, by the mean of both measures over budgets."""
+        """Return the claim that a curve is above others, by the means of both measures."""
         gaps = [
             [
                 (budgets.curve_of(found, first, place) - budgets.curve_of(found, other, place))
@@ -219,13 +224,13 @@ def claims_of_budgets(draws: dict[str, budgets.Draws]) -> list[Claim]:
 
 
 def is_above(summary: Summary, name: str, first: str, other: str) -> bool:
-    """Return whether the mean AUC of a method is above that of another on a set."""
+    """Return whether the mean AUC of ``first`` on a set is above the mean AUC of ``other``."""
     one, two = (summary.cell(name, method, "auc") for method in (first, other))
     return one is not None and two is not None and one.mean > two.mean
 
 
 def compare_pairs(summary: Summary, first: str, other: str) -> list[int]:
-    """Return by set whether AUC is surely higher (1), surely lower (-1), or neither (0)."""
+    """Return, for each set, 1 if ``first`` surely has a higher AUC, -1 if ``other`` has, else 0."""
     signs = []
     for name in summary.datasets:
         one, two = (
@@ -237,7 +242,7 @@ def compare_pairs(summary: Summary, first: str, other: str) -> list[int]:
 
 
 def sign_of(differences: NDArray) -> int:
-    """Return 1 or -1 if paired differences over splits are surely above or below 0, else 0."""
+    """Return 1 if paired differences are surely above 0, -1 if they are surely below 0, else 0."""
     if len(differences) < 2:
         return 0
     limit = error_of_mean(differences) * student.isf(LEVEL / 2, len(differences) - 1)
@@ -247,7 +252,7 @@ def sign_of(differences: NDArray) -> int:
 def about_sets(
     says: str, needed: float, agree: list[bool], tests: list[int] | None = None, there: str = "-"
 ) -> Claim:
-    """Return a claim about a share of the sets, with the number of sure differences."""
+    """Return a claim about a share of the sets, with the numbers of sure differences."""
     here = f"{sum(agree)} of {count_of(len(agree), 'set')}"
     if tests is not None:
         here += f"; surely on {tests.count(1)}, surely not on {tests.count(-1)}"
@@ -255,7 +260,7 @@ def about_sets(
 
 
 def grade(value: float, needed: float = MOST, in_part: float = MOST / 2) -> str:
-    """Return whether a claim holds, from a value and the limits for it."""
+    """Return whether a claim holds, given a value and the limits for "yes" and "in part"."""
     if value >= needed:
         return "yes"
     return "in part" if value >= in_part else "no"

@@ -30,7 +30,7 @@ CURVES = ("cardio", "ionosphere", "letter", "pageblocks", "waveform", "wilt")
 SENSITIVITY = ("ionosphere",)
 NEIGHBORS = 5
 N_BAGS = 10
-# A representation gains if it is better in more than this share of the bags.
+# A representation counts as better if it is better in more than this share of the bags.
 MANY = 0.75
 # The raw columns of a bag, its representation, and which rows are outliers.
 Bag = tuple[NDArray, NDArray, NDArray]
@@ -112,7 +112,7 @@ def agreement(table: NDArray, outliers: NDArray) -> float:
     from sklearn.preprocessing import StandardScaler
 
     model = KNeighborsClassifier(NEIGHBORS).fit(StandardScaler().fit_transform(table), outliers)
-    # If it gets no rows, kneighbors leaves each row out of its own neighbors.
+    # If `kneighbors` gets no rows, it leaves each row out of its own neighbors.
     places = model.kneighbors(return_distance=False)
     return float(np.mean((outliers[places].mean(axis=1) > 0.5) == outliers))
 
@@ -190,7 +190,7 @@ def reproduce_sensitivity(settings: Settings) -> Section:
 
 
 def axes_of(settings: Settings, method: str) -> Axes:
-    """Return the values of both parameters; few of them if quick."""
+    """Return the values of both parameters; with ``quick``, only every third value."""
     step = 3 if settings.quick else 1
     return {name: values[::step] for name, values in GRIDS[method].items()}
 

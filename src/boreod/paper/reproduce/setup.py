@@ -32,7 +32,8 @@ from boreod.text import count_of
 from boreod.tool.documents import Block, Paragraph, Table
 
 SETS = tuple(info.name for info in datasets.catalogue() if info.group == "paper")
-# The number of subspaces, each with kNN and LOF, and k. The paper only has numbers of columns.
+# For each set, the number of subspaces, each with kNN and LOF, and k. The paper tells only the
+# number of columns.
 FEATURE_BAGGING = {"letter": (25, 10), "higgs": (20, 50)}
 
 
@@ -51,7 +52,7 @@ class Settings:
     quick
         Whether to leave out what takes long: other protocols, other methods, fine grids.
     data
-        Folder of .npz files; None for the one that BOREOD_DATA names.
+        Folder of .npz files; None for the folder that BOREOD_DATA names.
     n_jobs
         Number of processes, -1 for all cores.
     seed
@@ -80,7 +81,7 @@ class Settings:
         return Journal(self.folder / "runs.jsonl")
 
     def only(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the chosen data sets that a figure shows, or all chosen ones if it shows none."""
+        """Return those of ``names`` that were chosen, or all chosen data sets if there are none."""
         return tuple(name for name in names if name in self.datasets) or self.datasets
 
     def run(
@@ -90,10 +91,10 @@ class Settings:
         label: str,
         some_may_fail: bool = False,
     ) -> list[dict[str, Any]]:
-        """Return a result for each item of a plan; reuse those in the journal.
+        """Return a result for each item of a plan; reuse results in the journal.
 
-        An item is a data set, a repetition and options. ``work`` gets these, the seed and the
-        folder of data. The label distinguishes these runs from others in the journal.
+        An item is a data set, a repetition and options. ``work`` gets the item, the seed and the
+        folder of data. The label distinguishes these runs from other runs in the journal.
         """
         tasks = {}
         for name, repetition, *options in plan:
@@ -110,7 +111,7 @@ class Settings:
 
 
 def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
-    """Return rows and labels; every repetition gets another sample if the set has several."""
+    """Return rows and labels; if a set has several samples, every repetition gets another one."""
     versions = find(name).versions
     found = datasets.load(name, versions[repetition % len(versions)], data)
     return found.X, found.y.astype(np.int64)
@@ -123,7 +124,7 @@ def hash_of(name: str, repetition: int, data: Path | None) -> str:
 
 
 def make_feature_bagging(name: str, seed: int) -> OutlierRepresentation:
-    """Return kNN and LOF in random subspaces, with the paper's number of columns for this set."""
+    """Return kNN and LOF in random subspaces, with as many columns as the paper has for a set."""
     count, k = FEATURE_BAGGING[name]
     return OutlierRepresentation(
         ["knn", "lof"], ks=[k], views=[f"subspaces:{count}"], n_jobs=1, random_state=seed
@@ -170,7 +171,7 @@ def table_by_set(
     write: Callable[[Cell], str] = str,
     more_rows: Sequence[list[str]] = (),
 ) -> Table:
-    """Return one measure of all methods on every set; the best of a set is bold."""
+    """Return a table of one measure by set and method; the best value of a set is bold."""
     header = ["set", *(METHODS[method].title for method in summary.methods)]
     rows = [
         [name, *(summary.show(name, method, measure, write) for method in summary.methods)]
@@ -180,7 +181,7 @@ def table_by_set(
 
 
 def describe_code(*peers: str) -> str:
-    """Return a sentence on the code, its commit, the libraries and the machine."""
+    """Return a sentence about the code, its commit, the libraries and the machine."""
     packages = dict.fromkeys(["numpy", "scipy", "scikit-learn", *peers])
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     machine = f"{platform.platform(terse=True)}, {count_of(os.cpu_count() or 1, 'core')}"
@@ -191,7 +192,7 @@ def describe_code(*peers: str) -> str:
 
 
 def find_commit() -> str:
-    """Return the commit of this code, or unknown where it is not in a clone of its own."""
+    """Return the commit of this code, or "unknown" if the code is not in its repository."""
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         # Git also answers in a folder that some other repository ignores.
@@ -220,7 +221,7 @@ def _read(name: str) -> str:
 
 
 def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows with the same keys, numbers with six digits."""
+    """Write rows that have the same keys; numbers are rounded to six digits after the point."""
     text = StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()

@@ -62,7 +62,7 @@ def reproduce_table1(settings: Settings) -> Section:
 
 
 def reproduce_table2(settings: Settings) -> Section:
-    """Compare the paper's methods; unless quick, also on other splits and other columns."""
+    """Compare the methods of the paper, and without ``quick`` also on other splits and columns."""
     runs = compare(settings, PAPER)
     summary = Summary(runs)
     paper = load_paper(summary.datasets)
@@ -103,7 +103,10 @@ def load_paper(names: list[str]) -> Summary:
 
 
 def distances(summary: Summary, paper: Summary) -> Table:
-    """Return how far our AUC is from the paper's on the sets with enough test outliers."""
+    """Return a table of the differences of our AUC and the paper's AUC.
+
+    It has only sets with at least ENOUGH_OUTLIERS test outliers.
+    """
     counts = {name: count_test_outliers(summary.runs(name, "be")) for name in paper.datasets}
     names = [name for name in paper.datasets if min(counts[name]) >= ENOUGH_OUTLIERS]
     rows = []
@@ -161,7 +164,7 @@ def _one_set(summary: Summary, paper: Summary, name: str) -> Section:
 
 
 def _title(method: str) -> str:
-    """Return the title of a method, with the paper's mark if it looks at no labels."""
+    """Return the title of a method, with the paper's mark if it does not learn from labels."""
     return METHODS[method].title + MARKS[METHODS[method].labels]
 
 
@@ -208,7 +211,9 @@ def _compare_splits(stratified: Summary, plain: Summary, paper: Summary) -> Sect
 
 
 def fewest_outliers(precisions: list[float]) -> int:
-    """Return the least number of outliers of which all precisions, in hundredths, are shares.
+    """Return the least number of outliers that fits the printed precisions.
+
+    Each precision is a share of this number of outliers, printed in percent with two digits.
 
     Examples
     --------
@@ -231,7 +236,7 @@ def _grid(runs: Runs, measure: str) -> Table:
 
 
 def _write(settings: Settings, summary: Summary, paper: Summary, runs: Runs) -> None:
-    """Write the means, and all single runs."""
+    """Write one file with the means, and one file with all single runs."""
     rows = [
         {
             "dataset": name,

@@ -80,15 +80,15 @@ class DateStep(Step):
         return missing
 
     def _check_zones(self, filled: Any) -> None:
-        """Warn if times have a zone and the training table had none, or the reverse."""
+        """Warn if times have zones and the training table had none, or the other way round."""
         if date_forms.count_zones(filled) == (len(filled) if self.zoned else 0):
             return
-        differ = "a zone, and in the training table they had none"
+        differ = "a zone, but times of the training table had none"
         remedy = "Write them by the clock of the training table"
         if self.zoned:
             zone = "" if self.zone is None else f" ({shorten(self.zone)})"
-            differ = f"no zone, and in the training table they had one{zone}"
-            remedy = "Write their zone"
+            differ = f"no zone, but times of the training table had one{zone}"
+            remedy = "Write the zone"
         warnings.warn(
             f"Column {shorten(self.name)} holds times with {differ}. Hours and days are read as "
             f"they are written, and times without a zone count as UTC. {remedy}, or fit again to "

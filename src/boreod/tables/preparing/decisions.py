@@ -114,7 +114,7 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
         step,
         done,
         f"Column {shorten(asked.name)} looks like an id: its whole numbers are all different. If "
-        f"it is one, say so ({option('id', asked.name)}).",
+        f"it is an id, say so ({option('id', asked.name)}).",
     )
 
 
@@ -174,7 +174,7 @@ def _decide_codes(words: Any, asked: Question, kind: str) -> Decision:
         replace(found.step, kind=kind),
         f"codes: {found.done}",
         f"Column {shorten(asked.name)} holds whole numbers that are taken for codes, because of "
-        "its name or their size: they have levels and no order. If they are amounts, rename it.",
+        "its name or size. Codes have no order. For amounts, rename the column, or use floats.",
     )
 
 
@@ -192,8 +192,8 @@ def _decide_text(words: Any, asked: Question) -> Decision:
         return replace(
             found,
             note=f"Column {shorten(asked.name)} may have days or months first, as in "
-            f"{shorten(present[0].as_py())}; days are taken. If months are first, write dates "
-            "as 2024-01-31.",
+            f"{shorten(present[0].as_py())}; days are taken to be first. If months are first, "
+            "write dates as 2024-01-31.",
         )
     if isinstance(written, date_forms.DateForm):
         day, month = date_forms.find_contradiction(words)
@@ -262,8 +262,8 @@ def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> 
     return Decision(
         steps.TextStep(asked.name, "text", parts, marked=missing > 0),
         f"text: {', '.join(parts)}" + (f"; {missing} missing marked" if missing else ""),
-        f"Column {shorten(asked.name)} holds free text, of which only {' and '.join(parts)} are "
-        f"learned from. If it names rows, say so ({option('id', asked.name)}).",
+        f"Column {shorten(asked.name)} holds free text, and the model learns only from its "
+        f"{' and '.join(parts)}. If the text names rows, say so ({option('id', asked.name)}).",
     )
 
 
@@ -295,7 +295,7 @@ def _decide_date(column: Any, step: dates.DateStep, meaning: str) -> Decision:
         else:
             note = (
                 f"Column {shorten(name)} holds times with a zone and {without} "
-                "without. Those without count as UTC: write the zone of all of them, or of none."
+                "without. Times without a zone count as UTC: write a zone with all times or none."
             )
     learned = replace(
         step, newest=newest, parts=list(middles), middles=list(middles.values()), zoned=zoned
@@ -369,7 +369,7 @@ def _leave_out(name: str, why: str, is_id: bool = False) -> Decision:
     note = f"Column {shorten(name)} is left out: {why}."
     if is_id:
         note = (
-            f"Column {shorten(name)} is left out, as an id is not learned from: {why}. Name it "
-            f"({option('id', name)}) and results will have it."
+            f"Column {shorten(name)} is left out, because it looks like an id: {why}. If you name "
+            f"it ({option('id', name)}), results will contain it."
         )
     return Decision(None, f"left out: {why}", note)

@@ -1,8 +1,9 @@
 """Convert labels from a column, its batches or a second file to the codes 1, 0 and -1.
 
 People write labels in many ways: 0 and 1, yes and no, or words of their own. Before labels become
-codes, the reader of a table changes them in two ways. It replaces the label of a row by the answer
-that a second file gives to the row's id, and it empties cells with words that are no labels.
+codes, the reader of a table may change them in two ways. If a second file has a label for the id of
+a row (an *answer*), the answer replaces the label of the row. If the user names both labels, cells
+with other words become empty.
 """
 
 import shlex
@@ -128,17 +129,17 @@ class _LabelWords:
             yes, no = (shlex.quote(found[meanings.index(code)]) for code in (OUTLIER, INLIER))
             raise TableError(
                 f"Column {shorten(self.name)} holds {listed(others, 5)} beside labels of outliers "
-                "and inliers. Correct these cells or leave them empty; or name the labels, then "
-                "others are none: `outlier_label`, `inlier_label` "
-                f"(--outlier-label={yes} --inlier-label={no})."
+                "and inliers. Correct these cells or leave them empty. Or name the labels: "
+                f"`outlier_label` and `inlier_label` (--outlier-label={yes} --inlier-label={no}). "
+                "Rows with other words are then unlabelled."
             )
         raise TableError(
             f"Column {shorten(self.name)} must hold 0 and 1, true and false or yes and no as "
             "labels (empty or -1 for unlabelled rows"
             f"{'' if assume else ', never 1 and -1 but no 0'}); it holds {listed(found, 5)}. "
             "Say which value marks an outlier: `outlier_label` "
-            f"(--outlier-label={shlex.quote(self._rarest())}, if the rarest), and if others are no "
-            "labels, which one marks an inlier (--inlier-label)."
+            f"(--outlier-label={shlex.quote(self._rarest())}, if the rarest). If some values are "
+            "no labels, say which value marks an inlier, too (--inlier-label)."
         )
 
     def _rarest(self) -> str:
@@ -201,7 +202,7 @@ def label_options(
 
 @dataclass(frozen=True)
 class LabelSource:
-    """A second source of labels, and the words that are labels.
+    """A second file of labels, and the words that count as labels.
 
     Attributes
     ----------
@@ -210,10 +211,10 @@ class LabelSource:
     ids
         The columns that match rows of the table with rows of the second file.
     answers
-        The second file, or a frame, or None.
+        The second file, a frame in its place, or None.
     outlier_label, inlier_label
         The labels of outliers and inliers. If ``inlier_label`` is None, all words are labels.
-        Otherwise all words but these two are no labels.
+        Otherwise only these two words are labels.
     """
 
     label: str
@@ -240,7 +241,7 @@ class LabelSource:
         return str(self.answers) if isinstance(self.answers, str | PathLike) else "`labels`"
 
     def columns(self, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Return the wanted columns and those of ids; None if all columns are wanted."""
+        """Return the wanted columns and the columns of ids; None if all columns are wanted."""
         if wanted is None or self.answers is None:
             return wanted
         return tuple(dict.fromkeys([*wanted, *self.ids]))
@@ -283,7 +284,7 @@ class LabelSource:
 
 @dataclass
 class Answers:
-    """The labels that a second file gives to ids; the last label of an id counts."""
+    """The labels that a second file has for ids; if an id has several, the last label counts."""
 
     given: dict[str, list[str]]
     met: set[str] = field(default_factory=set)
@@ -295,7 +296,7 @@ class Answers:
         for name in (*source.ids, source.label):
             if name not in table.column_names:
                 raise TableError(
-                    f"{source.shown} has no column {shorten(name)}, which tells ids or labels. "
+                    f"{source.shown} has no column {shorten(name)} of ids or labels. "
                     f"Its columns are {listed(table.column_names)}."
                 )
         words = _words(table, source.label).to_pylist()
@@ -306,7 +307,7 @@ class Answers:
         return cls(given)
 
     def apply(self, words: Any, keys: list[str | None]) -> Any:
-        """Return the labels of rows: the answer for its id, or the old label if there is none."""
+        """Return the labels of rows: the answer for a row's id, or else the old label."""
         self.met |= self.given.keys() & set(keys)
         new = [self.given[key][-1] if key in self.given else None for key in keys]
         self.changed += sum(
@@ -319,7 +320,7 @@ class Answers:
         """Return a sentence about the answers."""
         parts = [f"{count_of(len(self.met), 'id')} of the table have an answer in {shown}"]
         if self.changed:
-            parts.append(f"{count_of(self.changed, 'label')} of the table changed by it")
+            parts.append(f"{count_of(self.changed, 'label')} of the table changed")
         some = [
             f"{key.replace(chr(0), ', ')}: {', '.join(said)}"
             for key, said in self.given.items()

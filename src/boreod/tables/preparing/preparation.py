@@ -13,7 +13,7 @@ from boreod.tables.preparing import decisions, leaks
 from boreod.tables.preparing.since import Since, add_to_table, found_in, is_whole
 from boreod.tables.preparing.steps import STORED_BYTES, LevelStep, Step, Targets, make_targets
 from boreod.tables.reading.blocks import check_columns
-from boreod.text import listed, shorten, suggest
+from boreod.text import listed, shorten, suggest, tell_once
 
 # The version of stored preparations.
 VERSION = 3
@@ -56,7 +56,7 @@ class Preparation:
     notes_
         Remarks for the user.
     label_, ids_
-        The column of labels, or None, and the columns of ids, which may be empty.
+        The column of labels (None if there is none), and the columns of ids.
     since_
         The new columns of times since the last row of an id, each computed from two columns.
     inputs_
@@ -85,6 +85,7 @@ class Preparation:
         self.fit_transform(table, codes, **options)
         return self
 
+    @tell_once()
     def fit_transform(
         self,
         table: Any,
@@ -178,8 +179,8 @@ class Preparation:
         targets = None if codes is None else make_targets(codes, learned.assume, learned.seed)
         if targets is None and any(isinstance(s, LevelStep) and s.total_known for s in self.steps_):
             raise TableError(
-                "The training table had labels of at least so many outliers that ids could be "
-                "learned from; these have not. Pass the labels of the training."
+                "The training table had enough labelled outliers to learn from ids, and these "
+                "labels have too few. Pass the labels of the training table."
             )
         return self._fill_training(self._complete(table), targets)
 
@@ -188,8 +189,8 @@ class Preparation:
         wanted = [since for since in self.since_ if since.name not in batch.schema.names]
         if wanted and not is_whole(batch):
             raise TableError(
-                f"This model uses the {wanted[0].name!r}, which rows do not have alone or in "
-                "parts. Score a whole file, or a frame of several rows, sorted by "
+                f"This model uses the {wanted[0].name!r}, which a single row or a part of a table "
+                "does not have. Score a whole file, or a frame of several rows, sorted by "
                 f"{shorten(wanted[0].time)}."
             )
         return add_to_table(batch, wanted) if wanted else batch
@@ -306,9 +307,9 @@ class _Learned:
         for is_right, what in (
             (self.version == VERSION, f"the version {shorten(self.version)}, not {VERSION}"),
             (self.max_levels >= 1, f"{shorten(self.max_levels)} as `max_levels`"),
-            (all(since.is_possible for since in self.since), "a time that no column needs"),
+            (all(since.is_possible for since in self.since), "an impossible column of times"),
             (self.seed >= 0, f"{shorten(self.seed)} as seed"),
-            (all(s.is_possible and s.names for s in steps), "a step that no column needs"),
+            (all(s.is_possible and s.names for s in steps), "a step that no fit could learn"),
             (len({step.name for step in steps}) == len(steps) > 0, "a column twice, or none"),
             (len(set(self.ids)) == len(self.ids), "an id twice"),
             (sum(len(step.names) for step in steps) <= MAX_COLUMNS, "too many columns"),
@@ -363,8 +364,8 @@ def _read_roles(
     roles = {name: shown[role_of.get(name, others)] for name in known}
     if "used" not in roles.values():
         raise TableError(
-            f"No column is left to learn from; the table has {listed(known)}. Name fewer of them "
-            "as label, id or to drop."
+            f"No column is left to learn from; the table has {listed(known)}. Name fewer columns "
+            "as `label`, `ids` or `drop`."
         )
     return roles
 

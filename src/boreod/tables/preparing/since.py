@@ -1,7 +1,7 @@
 """The time since the last row of the same id, such as a card, in a table sorted by time.
 
 The rows are read in order, and the last time of every id is remembered. So the table must be sorted
-by time and be read as a whole, and a single row does not have this time.
+by time and be read as a whole. For a single row, the time since the last row is not known.
 """
 
 import json
@@ -80,7 +80,10 @@ def add_to_table(table: Any, asked: Asked) -> Any:
 
 
 def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[Any, Iterator[Any]]:
-    """Return schema and batches with the requested new columns; only ids take memory."""
+    """Return schema and batches with the requested new columns.
+
+    Only the ids and their last times stay in memory.
+    """
     first = next(batches, None)
     if first is None:
         return schema, batches
@@ -125,7 +128,7 @@ class _Memory:
     latest: float = -np.inf
 
     def add(self, batch: Any, first_row: int) -> Any:
-        """Return the time since the last row of the same id, null for the first row of an id."""
+        """Return, for each row, the time since the last row of its id; null if there is none."""
         times = self.since.read(batch, first_row)
         there = np.flatnonzero(~np.isnan(times))
         earlier = np.diff(times[there], prepend=self.latest) < 0

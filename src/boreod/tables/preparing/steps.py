@@ -6,14 +6,15 @@ column gets.
 
 Ids with many levels, such as merchants and devices, become numbers that describe their level. A
 level with c of N training rows has the frequency log10(c / N). A training row does not count
-itself, and a new level has c = 1. If o of the c labelled rows of a level have the code 1, and p is
+itself, and a new level has c = 1. If o of the k labelled rows of a level have the code 1, and p is
 the share of the code 1 in all labelled rows, the level has the odds
-log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)). This is what the level adds to the log-odds
+log((o + m p) / (k - o + m (1 - p))) - log(p / (1 - p)). This is what the level adds to the log-odds
 of the code 1, shrunk towards 0 as if the level had m more average rows.
 
 For a training row, the odds count only the rows before it in a random order (Prokhorenkova and
-others: CatBoost, NeurIPS 2018), so they do not depend on its own label. Odds that are computed out
-of fold do depend on it: a fold with more rows of the code 1 gets lower odds, and trees learn that.
+others: CatBoost, NeurIPS 2018), so the odds do not depend on the label of the row itself. Odds that
+are computed out of fold do depend on this label: a fold with more rows of the code 1 gets lower
+odds, and trees learn that.
 """
 
 from abc import ABC, abstractmethod
@@ -72,7 +73,7 @@ class Step(ABC):
     name: str
     # How to read the column: as number, boolean or text.
     kind: str
-    # Whether missing values have a column of their own.
+    # Whether an extra output column marks missing values.
     marked: bool = field(default=False, kw_only=True)
 
     @property

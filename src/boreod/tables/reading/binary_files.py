@@ -44,10 +44,12 @@ class Footer:
     groups: tuple[int, ...]
     # The columns whose values are only in the names of the file's folders.
     added: tuple[str, ...]
+    # All columns, read or not, with their new names.
+    header: tuple[str, ...]
 
 
 def open_arrow(path: str, options: blocks.Options, stack: ExitStack) -> blocks.Typed:
-    """Open an Arrow (Feather) file, in the file or the stream format, or a pipe."""
+    """Open an Arrow (Feather) file, in the file or the stream format, or a stream in a pipe."""
     kind = "an Arrow or Feather file"
     shown = "standard input" if path == locations.STANDARD else path
     with locations.reading(shown, kind):
@@ -132,7 +134,8 @@ def read_footer(options: blocks.Options, member: Member) -> Footer:
     added = tuple(name for name in member.values if name not in schema.names)
     for name in added:
         schema = schema.append(pa.field(name, member.values[name].type))
-    return Footer(_chosen_schema(schema, options, shown), groups, added)
+    chosen = _chosen_schema(schema, options, shown)
+    return Footer(chosen, groups, added, tuple(options.seen))
 
 
 def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
@@ -242,7 +245,7 @@ def _keys(name: PurePosixPath) -> dict[str, str | None]:
 def _read_values(
     keys: list[dict[str, str | None]], types: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the values in folder names, with the declared or else the inferred types."""
+    """Return the values in folder names, with declared types or, if there are none, found types."""
     result: list[dict[str, Any]] = [{} for _ in keys]
     for name in dict.fromkeys(name for own in keys for name in own):
         places = [place for place, own in enumerate(keys) if name in own]

@@ -9,10 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables import cells
-from boreod.tables.arrow import Names, TableError, as_mask, as_names, check_names, pa, pc
+from boreod.tables.arrow import (
+    MissingColumnsError,
+    Names,
+    TableError,
+    as_mask,
+    as_names,
+    check_names,
+    kind_of,
+    option,
+    pa,
+    pc,
+)
 from boreod.tables.number_formats import CODE, NumberFormat, parse
-from boreod.text import listed, renamed_hint, shorten, suggest
-from boreod.validation import LARGEST
+from boreod.text import find_renames, listed, shorten, suggest
+from boreod.validation import LARGEST, is_number
 
 # The number of rows in a block, in formats that are read row by row.
 BLOCK_ROWS = 10_000
@@ -20,6 +31,8 @@ BLOCK_ROWS = 10_000
 ROWS = b"boreod.rows"
 # A cell may hold a large number if it has a large exponent or many digits.
 LARGE = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"
+# The largest factor by which a column may be multiplied.
+MAX_FACTOR = 1e30
 # A pyarrow schema, and the record batches to come.
 Typed = tuple[Any, Iterator[Any]]
 # Rows as Python columns or as a record batch, and the place of each of these rows.
@@ -77,6 +90,13 @@ class ReadOptions:
         is used.
     batch_rows
         Number of rows in a batch. The last batch may have fewer.
+    rename
+        Columns of the file to read under other names, such as ``{"Amount": "amount"}``. All other
+        options use the new names.
+    scale
+        Columns of numbers to multiply by a factor, such as ``{"weight": 0.001}``.
+    optional
+        Columns that may be missing. If they are, the table is read without them.
     """
 
     format: str | None = None
@@ -93,6 +113,9 @@ class ReadOptions:
     query: str | None = None
     labels: Any = None
     batch_rows: int = 50_000
+    rename: Mapping[str, str] = field(default_factory=dict)
+    scale: Mapping[str, float] = field(default_factory=dict)
+    optional: Iterable[str] = ()
 
     def __post_init__(self) -> None:
         if type(self.batch_rows) is not int or self.batch_rows < 1:
@@ -107,6 +130,17 @@ class ReadOptions:
                 )
         if self.decimal not in (".", ",", None):
             raise TableError(f"`decimal` (--decimal) must be . or , and not {self.decimal!r}.")
+        if len(set(self.rename.values())) < len(self.rename):
+            raise TableError(
+                "`rename` (--rename) gives one name to several columns: "
+                f"{listed(f'{old}={new}' for old, new in self.rename.items())}. Leave one out."
+            )
+        for name, factor in self.scale.items():
+            if not is_number(factor) or not 1 / MAX_FACTOR <= abs(factor) <= MAX_FACTOR:
+                raise TableError(
+                    f"`scale` (--scale) must be a number other than 0, from 1e-30 to 1e30 in size; "
+                    f"got {shorten(factor)} for {shorten(name)}."
+                )
 
 
 @dataclass(frozen=True)
@@ -117,10 +151,11 @@ class Options(ReadOptions):
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     computed: tuple[str, ...] | None = ()
-    # Columns that may be missing.
     optional: tuple[str, ...] = ()
     # Columns to drop that at least one file has.
     met: set[str] = field(default_factory=set)
+    # All columns of the table, read or not, with their new names.
+    seen: dict[str, None] = field(default_factory=dict)
     found: cells.BadCells = field(default_factory=cells.BadCells)
 
     def chosen(self, known: list[str], shown: str) -> list[int]:
@@ -128,6 +163,8 @@ class Options(ReadOptions):
 
         Refuse names that the table does not have, and columns to read that have the same name.
         """
+        self._check_renames(known, shown)
+        self.seen.update(dict.fromkeys(self.rename.get(name, name) for name in known))
         wanted = None if self.columns is None else as_names(self.columns, known)
         if wanted is not None:
             wanted = tuple(n for n in wanted if n in known or n not in self.optional)
@@ -141,8 +178,67 @@ class Options(ReadOptions):
             places = [p for name in wanted for p, other in enumerate(known) if other == name]
         check_names([known[place] for place in places], shown, places)
         if not places:
-            raise TableError(f"No column of {shown} is left. Name fewer of them to drop (--drop).")
+            check_columns(self.columns, known, shown, self.computed or ())
+            raise TableError(f"No column of {shown} is left. Name fewer columns to drop (--drop).")
         return places
+
+    def _check_renames(self, known: list[str], shown: str) -> None:
+        """Raise if a column to rename is not there, or if another one has its new name."""
+        for old, new in self.rename.items():
+            if old not in known:
+                raise TableError(
+                    f"{shown} has no column {shorten(old)} to rename (`rename`, --rename). "
+                    f"{suggest(old, known)}"
+                )
+            if new in known and new not in self.rename:
+                raise TableError(
+                    f"{shown} has a column {shorten(new)} already, so {shorten(old)} cannot have "
+                    f"this name, too ({option('rename', f'{old}={new}')}). Leave the option out, "
+                    f"or give {shorten(new)} another name, too."
+                )
+
+    def repaired(self, schema: Any) -> Any:
+        """Return a schema with the new names of columns, and numbers in scaled columns."""
+        fields = [field.with_name(self.rename.get(field.name, field.name)) for field in schema]
+        names = [field.name for field in fields]
+        for name in self.scale:
+            if name not in names:
+                raise TableError(
+                    f"There is no column {shorten(name)} to multiply (`scale`, --scale) among "
+                    f"those that are read. {suggest(name, names)}"
+                )
+            held = fields[names.index(name)]
+            if kind_of(held.type) != "number" and self._format_of(name) is None:
+                raise TableError(
+                    f"`scale` (--scale) multiplies numbers, and column {shorten(name)} holds "
+                    f"{kind_of(held.type)}. Name a column of numbers."
+                )
+            fields[names.index(name)] = pa.field(name, pa.float64())
+        return pa.schema(fields)
+
+    def repair(self, batch: Any) -> Any:
+        """Return a batch with the new names of columns, and scaled columns multiplied."""
+        schema = self.repaired(batch.schema)
+        columns = batch.columns
+        for name, factor in self.scale.items():
+            place = schema.names.index(name)
+            numbers = cells.as_numbers(columns[place], name, "number", 1, self._format_of(name))
+            numbers *= factor
+            if np.abs(np.nan_to_num(numbers)).max(initial=0.0) > LARGEST:
+                raise TableError(
+                    f"Column {shorten(name)} times {factor:g} is beyond {LARGEST:.0e}, too large "
+                    "to compute with. Correct the factor (`scale`, --scale)."
+                )
+            columns[place] = pa.array(numbers, from_pandas=True)
+        return pa.RecordBatch.from_arrays(
+            columns, schema=schema.with_metadata(batch.schema.metadata)
+        )
+
+    def _format_of(self, name: str) -> NumberFormat | None:
+        """Return how numbers of a column of text are written; None if there is no such rule."""
+        old = next((old for old, new in self.rename.items() if new == name), name)
+        rule = self.types.get(old)
+        return rule if isinstance(rule, NumberFormat) else None
 
 
 def check_columns(
@@ -152,12 +248,17 @@ def check_columns(
     missing = [name for name in columns or () if name not in known]
     gone = [name for name in missing if name in trained]
     if gone:
-        hint = renamed_hint(gone[0], known, [name for name in known if name in trained])
+        renames = find_renames(gone, known, [name for name in known if name in trained])
+        hints = "".join(f"; {shorten(new)} is new: renamed?" for new in renames.values())
         one = "it" if len(gone) == 1 else "them"
-        remedy = f"Rename {one}" if hint else f"The columns are {listed(known)}. Add {one}"
-        raise TableError(
-            f"{shown} has no column {listed(gone, 5)}, which the model was fitted with{hint}"
-            f"{'' if hint else '.'} {remedy}, or fit again to tables like this one."
+        remedy = f"The columns are {listed(known)}. Add {one}"
+        if renames:
+            remedy = option("rename", *(f"{new}={old}" for old, new in renames.items()))
+            remedy = f"Rename {one}, here or in the file ({remedy})"
+        raise MissingColumnsError(
+            f"{shown} has no column {listed(gone, 5)}, which the model was fitted with{hints}"
+            f"{'' if hints else '.'} {remedy}, or fit again to tables like this one.",
+            known,
         )
     for name in missing:
         raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")

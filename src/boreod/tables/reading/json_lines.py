@@ -108,8 +108,8 @@ def _reading(place: str, shown: str, text: str) -> Iterator[None]:
         yield
     except UnicodeEncodeError:
         raise TableError(
-            f"{place} of {shown} has half of a letter, such as \\ud800. Write it in UTF-8, or "
-            "both halves."
+            f"{place} of {shown} has half of a letter, such as \\ud800. Write the letter in UTF-8, "
+            "or write both halves."
         ) from None
     except TableError as error:
         raise TableError(f"{place} of {shown} {error}") from None

@@ -152,7 +152,7 @@ def expand(path: str) -> list[str]:
 
 
 def is_pipe(path: str) -> bool:
-    """Return whether a name is that of standard input, a pipe or a device."""
+    """Return whether a name stands for standard input, a pipe or a device."""
     is_place = os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)
     return path == STANDARD or not is_place
 
@@ -163,7 +163,7 @@ def can_read_again(path: str) -> bool:
 
 
 def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str | None:
-    """Return the requested format, or else the format that the name shows; None if neither."""
+    """Return the requested format, or else the format of the suffix; None if it is unknown."""
     formats = (*FORMATS, *READ_ONLY_FORMATS) if to_read else FORMATS
     if asked is not None:
         if asked not in formats:
@@ -187,8 +187,8 @@ def is_gzipped(path: str) -> bool:
 def reading(shown: str, kind: str | None = None, address: str = "") -> Iterator[None]:
     """Turn errors of pyarrow and of the operating system into one sentence about a file.
 
-    Without ``kind`` the sentence says that the file cannot be reached. ``address`` may hold
-    passwords, so the sentence shows ``shown`` in its place.
+    ``kind`` is what the file should be. Without ``kind``, the sentence says that the file cannot be
+    reached. ``address`` may hold passwords, so the sentence shows ``shown`` in its place.
     """
     try:
         yield

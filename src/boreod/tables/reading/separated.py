@@ -99,8 +99,8 @@ def find_separator(text: str) -> str:
 def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
     """Return how well a separator fits, as a tuple that can be compared.
 
-    It holds whether all lines below titles have the same number of cells, the negative number of
-    titles, and the number of cells.
+    The tuple says whether all lines below the titles have the same number of cells. Then follow the
+    negative number of titles, and the number of cells.
     """
     records = _records(io.StringIO(text, newline=""), separator)
     try:
@@ -286,10 +286,10 @@ def find_header(
 ) -> int:
     """Return the index of the record with the column names, -1 if ``header`` is False.
 
-    It is the first record unless this is a title. A title fills at most half as many cells as the
-    longest record, and does not fill the last cell. Below a title, the names are in the first
-    longer record, which must hold only distinct words. ``lines`` are the lines on which the records
-    begin.
+    The names are in the first record unless this record is a title. A title fills at most half as
+    many cells as the longest record, and does not fill the last cell. Below a title, the names are
+    in the first longer record, which must hold only distinct words. ``lines`` are the lines on
+    which the records begin.
     """
     if header is False:
         return -1
@@ -308,8 +308,8 @@ def find_header(
     if header is None and is_full and not any(map(_is_word, filled[first])):
         raise TableError(
             f"The first line of {shown} must have the column names, but it holds only numbers or "
-            f"dates ({listed(filled[first], 3)}). Pass header=False (--no-header) if it is a row "
-            "already, or header=True if these are names."
+            f"dates ({listed(filled[first], 3)}). Pass header=False (--no-header) if this line is "
+            f"a row, or header=True (--header-line {lines[first]}) if it has the names."
         )
     most = max(map(len, filled))
     to_the_end = records[first][-1].strip() and len(records[first]) >= max(map(len, records))

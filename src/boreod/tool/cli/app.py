@@ -1,8 +1,9 @@
 """The application, and what all commands share: errors, exit codes, printing.
 
-Exit code 0 means success, 1 a failure, 2 a wrong command, and 3 a difference that `boreod check`
-found. One sentence on standard error explains a failure. A stopped command exits with the usual
-codes: 130 after Ctrl-C, 143 after SIGTERM, and 141 if the program that reads the output has ended.
+Exit code 0 means success, 1 a failure, 2 a wrong command, and 3 a table unlike the training table
+(`boreod check`, `boreod score --strict`). One sentence on standard error explains a failure. A
+stopped command exits with the usual codes: 130 after Ctrl-C, 143 after SIGTERM, and 141 if the
+program that reads the output has ended.
 """
 
 import errno
@@ -13,6 +14,8 @@ import os
 import re
 import signal
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -32,12 +35,16 @@ MAX_NOTES = 20
 MIN_FOLDED = 4
 # SIGPIPE has the number 13. It is not taken from `signal`, because not all systems have it.
 BROKEN_PIPE = 128 + 13
+WRITING = ("fit", "report", "score")
+# A signal ends the process at once if it comes this many seconds after the first.
+GRACE = 0.5
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 def main() -> None:
     """Run the command line. Characters that the terminal cannot show are replaced."""
+    _Stop.watch()
     # SIGTERM, which stops a service, is handled like Ctrl-C, so that temporary files are removed.
     signal.signal(signal.SIGTERM, _Stop.interrupt)
     # If a process in the background ignores Ctrl-C, it must go on doing so.
@@ -82,10 +89,37 @@ class _Stop:
     announced = False
 
     @classmethod
-    def interrupt(cls, number: int, _: Any) -> NoReturn:
-        """Stop as Ctrl-C does, and remember the signal."""
-        cls.number = number
-        raise KeyboardInterrupt
+    def interrupt(cls, number: int, _: Any) -> None:
+        """Stop as Ctrl-C does, and remember the signal; a second one must not stop the cleanup."""
+        # Windows has no thread that waits for it.
+        if cls.number is None or os.name != "posix":
+            cls.number = number
+            raise KeyboardInterrupt
+
+    @classmethod
+    def watch(cls) -> None:
+        """Let a thread wait for signals: the main thread may be in code that takes long."""
+        if os.name != "posix":
+            return
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        # Signals to a forked process are not signals to this one.
+        os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
+        threading.Thread(target=cls._end_at_once, args=[reader], daemon=True).start()
+
+    @staticmethod
+    def _end_at_once(reader: int) -> None:
+        """End the process at a second signal, whatever the main thread does.
+
+        A terminal and a program such as timeout may both pass on one signal, so a second one
+        counts only some time after the first.
+        """
+        os.read(reader, 1)
+        first = time.monotonic()
+        while time.monotonic() - first < GRACE:
+            number = os.read(reader, 1)[0]
+        os._exit(128 + number)
 
     @classmethod
     def announce(cls, more: str = "") -> None:
@@ -128,15 +162,25 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(130) from None
         except (BrokenPipeError, SystemExit):
             # The program that reads the output has ended; in this case, rich raises SystemExit.
-            # Python must not write to standard output when it ends, so the output is redirected.
-            # Standard output may have no file descriptor.
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             raise typer.Exit(BROKEN_PIPE) from None
         except Exception as error:
+            is_closed = isinstance(error, OSError) and error.errno == errno.EBADF
+            # These commands print what they have done after they have written their file.
+            if is_closed and command.__name__ in WRITING and options["output"] != "-":
+                note("Standard output is closed, so no summary was printed; the file is written.")
+                _discard_output()
+                raise typer.Exit from None
             raise typer.Exit(_print_error(error)) from None
 
     return wrapped
+
+
+def _discard_output() -> None:
+    """Redirect standard output, because Python writes to it when it ends."""
+    # Standard output may have no file descriptor.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

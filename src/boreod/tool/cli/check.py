@@ -11,8 +11,6 @@ from boreod.text import count_of
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
 
-# The exit code of `boreod check` if it finds a difference.
-FOUND = 3
 # The fields of `boreod.tool.Limits`, in the same order.
 LIMITS: options.OptionTable = {
     "max_missing": (
@@ -49,6 +47,7 @@ PAGE: options.OptionTable = {
 
 @plain_errors
 @options.reads_table
+@options.takes("repairs", options.REPAIRS)
 @options.takes("limits", LIMITS)
 def check(
     model: options.ModelFile,
@@ -58,6 +57,14 @@ def check(
     threshold: options.Threshold = None,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
+    repairs: dict[str, Any],
+    keep: Annotated[
+        bool,
+        Option(
+            "--keep-repairs",
+            help="Keep --rename and --scale in a file beside the model; later commands use it.",
+        ),
+    ] = False,
     reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -68,21 +75,33 @@ def check(
     ranges, units, distributions, alerts and novel rows. A difference counts if it is above its
     limit and larger than chance explains. The exit code is 0 if no difference counts, 3 if one
     does, and 1 if the table cannot be read. `boreod score` prints the same differences as notes.
+    With --rename and --scale, the table is checked as repaired.
 
     Example: boreod check fraud.boreod new.csv
     """
     from boreod.tool import Limits, check_table, load_predictor
 
     chosen = Limits(*limits.values())
+    if keep and not any(repairs.values()):
+        raise typer.BadParameter(
+            "--keep-repairs keeps --rename and --scale, and there are none. To use no repairs "
+            f"again, remove {options.repairs_path(model)}."
+        )
+    loaded = load_predictor(model, jobs)
+    used = options.read_repairs(model, repairs)
     found = check_table(
-        load_predictor(model, jobs),
+        loaded,
         table,
         limits=chosen,
         threshold=options.read_amount(threshold),
         novelty=not no_novelty,
-        reading=reading,
+        reading=reading | used,
         verbose=not quiet,
     )
+    if keep:
+        path = options.keep_repairs(model, used)
+        if not quiet:
+            note(f"Later commands with this model use the repairs in {path}.")
     alarms = sum(finding.is_alarm for finding in found.findings)
     if json:
         findings = [finding._asdict() for finding in found.findings]
@@ -95,7 +114,7 @@ def check(
             like = f"{count_of(found.rows, 'row')} {verb} like the training rows."
             typer.echo(like if found.rows else "The table has no rows to compare with training.")
     if alarms:
-        raise typer.Exit(FOUND)
+        raise typer.Exit(options.FOUND)
 
 
 @plain_errors

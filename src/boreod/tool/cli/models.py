@@ -15,6 +15,11 @@ from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, prin
 
 # The largest number of lines of a printed table.
 MAX_LINES = 40
+NEAR_COPIES = (
+    "With this method, new rows that almost equal a labelled outlier of the table (rounded, for "
+    "example) may lose their alerts: they find it as a neighbor and do not look rare. Equal rows "
+    "keep theirs, and --method detector keeps both."
+)
 # Longer cells, such as names of columns, are cut.
 MAX_LETTERS = 100
 # With at most this many columns, each column has its own line.
@@ -28,19 +33,19 @@ def fit(
     label: Annotated[
         str | None,
         Option(
-            help="Column of labels; empty cells are unlabelled. Without labels, rows are ranked by "
-            "a consensus of scores."
+            help="Column of labels; rows with an empty cell are unlabelled. Without this option, "
+            "rows are ranked by a consensus of scores."
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", help="Model file to write; by default TABLE.boreod here."),
+        Option("--output", "-o", help="Model file; by default TABLE.boreod in this folder."),
     ] = None,
     outlier_label: options.OutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     method: Annotated[
-        str, Option(help="Method: detector, or bore for the method of the paper.")
+        str, Option(help="Method to fit: detector, or bore (the method of the paper).")
     ] = "detector",
     ids: options.Ids = None,
     drop: options.Drop = None,
@@ -49,37 +54,38 @@ def fit(
     budget: Annotated[
         str | None,
         Option(
-            help="Largest cost of scoring one row: a time such as 200us, or a number of units of "
-            "--costs such as 300; unlimited by default."
+            help="Largest cost of scoring one row: a time such as 200us, or a number such as 300 "
+            "in the units of --costs. By default, the cost is unlimited."
         ),
     ] = None,
     batch: options.Batch = None,
     costs: Annotated[
         str | None,
         Option(
-            help="Costs of columns: measured:shared (times, remembered from earlier fits), "
-            "complexity:shared, complexity:additive (units), or a JSON file such as "
-            '{"lof": 50, "knn_5": 20, "amount": 3, "tree": 0.5} (units).'
+            help="Costs of columns: measured:shared (times, which later fits use again), "
+            "complexity:shared or complexity:additive (units), or a JSON file of units such as "
+            '{"lof": 50, "knn_5": 20, "amount": 3, "tree": 0.5}.'
         ),
     ] = None,
     curve: Annotated[
         bool,
-        Option("--curve", help="Trace quality over budgets; `boreod info` and the report show it."),
+        Option("--curve", help="Trace quality over budgets, for `boreod info` and the report."),
     ] = False,
     threshold: Annotated[
         str | None,
         Option(
             help="Threshold of alerts: a probability, fpr:0.01, precision:0.8, or alerts:20 (20 "
-            "alerts in a table like this one, or per day with --rows-per-day). The default is 0.5, "
-            "or, without labels, one alert in a hundred rows."
+            "alerts in a table like this one, or per day with --rows-per-day). By default, "
+            "precision and recall are balanced (the largest expected F1); without labels, there "
+            "is one alert in a hundred rows."
         ),
     ] = None,
     rows_per_day: Annotated[
-        float | None, Option(help="Number of rows a day; makes --threshold alerts:20 a daily rate.")
+        float | None, Option(help="Number of rows per day; alerts:20 then means 20 alerts per day.")
     ] = None,
     prior: Annotated[
         float | None,
-        Option(help="Share of outliers in future tables; by default the share in the labels."),
+        Option(help="Share of outliers in future tables; by default their share in the labels."),
     ] = None,
     reference_size: Annotated[
         str,
@@ -120,6 +126,7 @@ def fit(
             raise typer.BadParameter("A table from a pipe has no name: name the model file (-o).")
         output = Path(name_source(table).partition(".")[0] + ".boreod")
     check_target(output, [table])
+    wanted = _read_threshold(threshold, rows_per_day)
     model = fit_table(
         table,
         label=label,
@@ -134,11 +141,12 @@ def fit(
         reference=Reference(size=_read_size(reference_size), neighbors=neighbors),
         budget=options.read_amount(budget),
         selection=ColumnSelection(costs=_read_costs(costs), batch_size=batch),
-        threshold=_read_threshold(threshold, rows_per_day),
         prior=prior,
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
+        # Without this option, each method has its own default.
+        **({} if wanted is None else {"threshold": wanted}),
     )
     model.save(output, narrowable=narrowable)
     facts = describe_file(model, output)
@@ -171,11 +179,16 @@ def _read_size(text: str) -> Any:
 
 
 def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> None:
-    """Print what the fit did, and the next commands; the report command gets ``labels``."""
+    """Print what the fit did, and commands to run next.
+
+    ``labels`` is the option ``--labels`` of the report command, or an empty text.
+    """
     from boreod.tables.reading.locations import BETWEEN
 
     if not quiet:
         print_notes(facts["notes"])
+        if facts["method"] == "BORE":
+            print_notes([NEAR_COPIES])
         print_preparation(facts["preparation"])
         print_training(facts)
         if facts["budget"] is not None:
@@ -201,7 +214,7 @@ def _read_costs(text: str | None) -> Any:
     path = Path(text)
     if path.suffix.lower() != ".json" and not path.is_file():
         raise ValueError(
-            f"--costs must be one of {', '.join(SPELLINGS)}, or a file of prices (.json); "
+            f"--costs must be one of {', '.join(SPELLINGS)}, or a JSON file of prices (.json); "
             f"got {text!r}."
         )
     if not path.is_file():
@@ -228,43 +241,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 @plain_errors
-def narrow(
-    model: options.ModelFile,
-    budget: Annotated[
-        str, Option(help="Largest cost of scoring one row, as in `boreod fit`, such as 50us.")
-    ],
-    output: Annotated[Path, Option("--output", "-o", help="Model file to write.")],
-    batch: options.Batch = None,
-    jobs: options.Jobs = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Write a model that keeps to another budget; nothing is searched again.
-
-    The model file must hold what this needs. Small files do; for large tables, fit with
-    --narrowable. The result is the model that `boreod fit --budget` would have written.
-
-    Example: boreod narrow fraud.boreod --budget 50us -o fast.boreod
-    """
-    from boreod import load
-    from boreod.tables.writer import check_target
-
-    check_target(output, [model])
-    narrowed = load(model, jobs).within(options.read_amount(budget), batch_size=batch)
-    narrowed.save(output)
-    facts = describe_file(narrowed, output)
-    if json:
-        print_json(facts)
-        return
-    if not quiet:
-        print_columns(facts)
-        print_limits(facts)
-    typer.echo(f"Model: {facts['file']} ({show_bytes(facts['bytes'])})")
-
-
-@plain_errors
 def info(model: options.ModelFile, json: options.Json = False) -> None:
-    """Show what is in a model file: training, preparation, columns, costs, threshold.
+    """Show what is in a model file: training, preparation, columns, costs and threshold.
 
     Example: boreod info fraud.boreod
     """
@@ -293,13 +271,13 @@ def describe_file(model: Any, path: Path) -> dict[str, Any]:
 
 
 def print_preparation(summary: list[dict[str, Any]], *, err: bool = False) -> None:
-    """Print what is done to each column of a table."""
+    """Print, for each column of a table, what the model does to it."""
     lines = [[cell(value) for value in row.values()] for row in summary]
     _print_folded(["column", "holds", "done", "outputs"], lines, err)
 
 
 def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) -> None:
-    """Print a line for each column, or for many equal columns, up to ``MAX_LINES`` lines."""
+    """Print at most ``MAX_LINES`` lines; a line may stand for several columns that are alike."""
     lines = [
         [text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]}..." for text in line]
         for line in lines
@@ -321,8 +299,8 @@ def print_training(facts: dict[str, Any]) -> None:
     )
     if training["table_rows"] > training["rows"]:
         typer.echo(
-            f"They are a sample of a table of {training['table_rows']} rows, with all "
-            "of its labelled outliers."
+            f"These rows are a sample of a table of {training['table_rows']} rows. The sample "
+            "has all labelled outliers of the table."
         )
     shown = ", ".join(f"{cell(head['kind'])} {head['weight']:.0%}" for head in facts["heads"])
     trees = sum(head["trees"] for head in facts["heads"])
@@ -331,9 +309,9 @@ def print_training(facts: dict[str, Any]) -> None:
     for sentence in facts["assumptions"]:
         typer.echo(cell(sentence))
     if training["auc"] is None:
-        typer.echo("Out of bag: too few labelled rows to judge.")
+        typer.echo("Out of bag: too few labelled rows to compute the AUC.")
     else:
-        counted = "rows, unlabelled ones as inliers" if training["assumed"] else "labelled rows"
+        counted = "rows, unlabelled rows as inliers" if training["assumed"] else "labelled rows"
         typer.echo(
             f"Out of bag: AUC {training['auc']:.4f}, average precision "
             f"{training['average_precision']:.4f}, on {training['judged']:,} {counted}."
@@ -341,7 +319,7 @@ def print_training(facts: dict[str, Any]) -> None:
 
 
 def print_columns(facts: dict[str, Any]) -> None:
-    """Print the columns in use with their costs and stability, where these are known."""
+    """Print the columns in use, with their costs and stability if these are known."""
     from boreod.selection.budgets import show_cost
 
     found = facts["columns"]
@@ -352,11 +330,11 @@ def print_columns(facts: dict[str, Any]) -> None:
     words = []
     if any(costs):
         columns["cost"] = costs
-        words.append("What each adds to the cost")
+        words.append("The cost is what a column adds to the cost of the other columns.")
     if any(bags):
         columns["bags"] = bags
-        words.append("bags that want it")
-    typer.echo(f"\nColumns in use: {len(found)}. {'; '.join(words)}".rstrip())
+        words.append("Under 'bags' is the share of bags that chose the column.")
+    typer.echo(f"\nColumns in use: {len(found)}. {' '.join(words)}".rstrip())
     _print_folded(list(columns), [list(line) for line in zip(*columns.values(), strict=True)])
 
 
@@ -367,13 +345,13 @@ def print_limits(facts: dict[str, Any]) -> None:
     if facts["budget"] is not None:
         spent = show_cost(facts["cost"], facts["unit"])
         limit = _budget_text(facts["budget"]) + in_batches(facts["batch_size"])
-        typer.echo(f"Budget: {count_of(len(facts['columns']), 'column')} for {spent} of {limit}.")
+        typer.echo(f"Budget: the model spends {spent} of {limit}.")
     if facts["price"] is not None:
-        typer.echo(f"Time: {show_times(**facts['price'])}.")
+        typer.echo(f"Time: scoring takes {show_times(**facts['price'])}.")
     if facts["trees"] is not None:
-        bought = ", ".join(f"{n} of {head!r}" for head, n in facts["trees"]["of_every_bag"].items())
+        bought = ", ".join(f"{n} of head {h!r}" for h, n in facts["trees"]["of_every_bag"].items())
         spent = show_cost(facts["trees"]["cost"], facts["unit"])
-        typer.echo(f"Trees of every bag: {bought}, for {spent} of these.")
+        typer.echo(f"Trees: each bag has {bought}. The trees take {spent} of the budget.")
     if facts["prices"] is not None:
         typer.echo(
             f"Costs: {cell(facts['costs'])}; prices of {len(facts['prices']['own'])} columns are "
@@ -381,32 +359,45 @@ def print_limits(facts: dict[str, Any]) -> None:
         )
     if facts["cheapest_budget"] is not None:
         enough = _budget_text(facts["cheapest_budget"])
-        typer.echo(f"AUC is within 0.01 of the best from {enough} on (--budget).")
+        typer.echo(f"From a --budget of {enough} on, the AUC is within 0.01 of the best.")
     typer.echo(
-        f"Threshold: {facts['threshold']:.4g}{_threshold_origin(facts)}; out of bag above it: "
-        f"{count_of(facts['training_rows_above'], 'training row')}."
+        f"Threshold: {facts['threshold']:.4g}{_threshold_origin(facts)}. The out-of-bag "
+        f"probability of {count_of(facts['training_rows_above'], 'training row')} is above "
+        f"it{_expected_alerts(facts)}."
     )
     novelty = facts["novelty"]
     if novelty is not None:
         typer.echo(
-            f"Novel: rows farther than {novelty['novel_beyond']:.3g} from their 10th training row; "
-            f"99 % of the training rows are within {novelty['usual_distance']:.3g}."
+            "Novelty: a row is novel if its 10th nearest training row is farther away than "
+            f"{novelty['novel_beyond']:.3g}. For 99 % of the training rows that are not labelled "
+            f"outliers, this distance is at most {novelty['usual_distance']:.3g}."
         )
     else:
-        typer.echo("Novel: unknown, as the model searches no neighbors; ranges are checked.")
+        typer.echo("Novelty: unknown, as no neighbors are searched; values out of range are found.")
+
+
+def _expected_alerts(facts: dict[str, Any]) -> str:
+    """Return how many alerts the threshold means, and how many of them are outliers."""
+    expected = facts["expected"]
+    text = f", or about {expected['alerts']:,.0f} alerts in 10,000 such rows"
+    if expected["outliers"] is not None:
+        least = "at least " if facts["training"]["assumed"] else ""
+        text += f", of which {least}about {expected['outliers']:,.0f} are outliers"
+    return text
 
 
 def _threshold_origin(facts: dict[str, Any]) -> str:
     """Return the origin of a threshold in parentheses, or an empty text for a plain number."""
     rule = facts["threshold_rule"]
-    if rule is None and not facts["training"]["outliers"]:
-        return " (one alert in a hundred rows)"
+    if rule is None:
+        has_labels = facts["training"]["outliers"]
+        return " (the largest expected F1)" if has_labels else " (one alert in a hundred rows)"
     if not isinstance(rule, str):
         return ""
     if not rule.startswith("alerts:"):
         return f" ({cell(rule)})"
     number, _, rows = rule.removeprefix("alerts:").partition("/")
-    where = f"in {rows} rows" if rows else "in a table like that of the training"
+    where = f"in {rows} rows" if rows else "in a table like the training table"
     what = "alert" if number == "1" else "alerts"
     return f" ({cell(rule)}: {cell(number)} {what} {cell(where)})"
 
@@ -417,7 +408,7 @@ def _budget_text(budget: float | str) -> str:
 
 @plain_errors
 def scorers(json: options.Json = False) -> None:
-    """List the outlier scores: name, smallest k, what a score reads, formula, publication.
+    """List the outlier scores: name, smallest k, what the score reads, formula, publication.
 
     Example: boreod scorers --json
     """
@@ -432,4 +423,4 @@ def scorers(json: options.Json = False) -> None:
     for score in known:
         text = f"{score.title}: {score.formula}\n{score.citation}"
         lines.append([score.name, str(score.min_k or ""), score.reads, text])
-    print_table(["name", "k from", "reads", "score"], lines)
+    print_table(["name", "smallest k", "reads", "score"], lines)

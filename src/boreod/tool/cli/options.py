@@ -1,8 +1,12 @@
 """Options that several commands share."""
 
 import functools
+import hashlib
 import inspect
+import json
+import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +33,7 @@ OtherOutlierLabel = Annotated[
     str | None, Option(help="Label of outliers; by default the label in the fit.")
 ]
 InlierLabel = Annotated[
-    str | None, Option(help="Label of inliers; rows with any other word are then unlabelled.")
+    str | None, Option(help="Label of inliers; rows with neither label are then unlabelled.")
 ]
 Labels = Annotated[
     str | None,
@@ -39,7 +43,7 @@ Labels = Annotated[
     ),
 ]
 Ids = Annotated[
-    list[str] | None, Option("--id", help="Columns that name rows; they are not learned from.")
+    list[str] | None, Option("--id", help="Columns that name rows and are not learned from.")
 ]
 Drop = Annotated[list[str] | None, Option(help="Columns to leave out.")]
 Keep = Annotated[list[str] | None, Option(help="The only columns to learn from.")]
@@ -87,14 +91,14 @@ OptionTable = dict[str, tuple[Any, ...]]
 READING: OptionTable = {
     "separator": (str | None, None, "Separator of cells in text files; detected by default."),
     "no_header": (bool, False, "The table has no column names; use c0, c1, ..."),
-    "header_line": (int | None, None, "Line of the column names, if others are above it.", 1),
+    "header_line": (int | None, None, "Number of the line with the column names.", 1),
     "encoding": (str | None, None, "Encoding of text files, such as cp1252; UTF-8 by default."),
     "decimal": (str | None, None, "Decimal point in text files, . or , (detected by default)."),
     "format": (
         str | None,
         None,
-        "Format: csv, tsv, jsonl, parquet, arrow, xlsx, sqlite or duckdb; by default that of the "
-        "suffix.",
+        "Format: csv, tsv, jsonl, parquet, arrow, xlsx, sqlite or duckdb; by default the suffix "
+        "decides.",
     ),
     "text": (list[str] | None, None, "Columns to read as text, not as numbers."),
     "bad_cells": (
@@ -109,6 +113,37 @@ READING: OptionTable = {
         "SQL query, or name of a table or sheet, for databases and workbooks.",
     ),
 }
+# Options that repair a table in passing.
+REPAIRS: OptionTable = {
+    "rename": (
+        list[str] | None,
+        None,
+        "A column of the table and its name in the training table, such as Amount=amount; may be "
+        "repeated.",
+    ),
+    "scale": (
+        list[str] | None,
+        None,
+        "A column of numbers and a factor to multiply it by, such as weight=0.001; may be "
+        "repeated.",
+    ),
+}
+# The exit code if a table is unlike the training table.
+FOUND = 3
+# A file of repairs has at most this many bytes.
+MAX_REPAIRS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """The repairs of all later tables for one model, as they are kept in a file beside it.
+
+    ``model`` is the SHA-256 of the model file.
+    """
+
+    model: str
+    rename: dict[str, str]
+    scale: dict[str, float]
 
 
 def takes(name: str, table: OptionTable) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -145,7 +180,7 @@ def _parameters(table: OptionTable) -> Iterator[inspect.Parameter]:
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of ``READING`` in place of its parameter ``reading``.
 
-    The command gets their values as one dictionary of options of ``boreod.tables.open_table``.
+    The command gets the values as one dictionary of options of ``boreod.tables.open_table``.
     """
 
     @functools.wraps(command)
@@ -162,6 +197,71 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, reading={**reading, "header": header, "types": types})
 
     return takes("reading", READING)(wrapped)
+
+
+def read_repairs(model: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the repairs of a table as options of ``boreod.tables.open_table``.
+
+    Without any in the command, those that are kept beside the model are taken, and a note says so.
+    """
+    scale = {name: read_amount(text) for name, text in _read_pairs(given, "scale").items()}
+    repairs: dict[str, Any] = {"rename": _read_pairs(given, "rename"), "scale": scale}
+    path = repairs_path(model)
+    if path.exists() and not any(repairs.values()):
+        kept = _load_repairs(model, path)
+        repairs = {"rename": kept.rename, "scale": kept.scale}
+        shown = [f"--{what} {k}={v}" for what, pairs in repairs.items() for k, v in pairs.items()]
+        warnings.warn(f"Kept repairs of {path} are used: {' '.join(shown)}.", stacklevel=2)
+    return repairs
+
+
+def keep_repairs(model: Path, repairs: dict[str, Any]) -> Path:
+    """Write repairs to a file beside the model, where later commands find them."""
+    from boreod.files import write_text
+
+    path = repairs_path(model)
+    write_text(path, json.dumps({"model": _digest(model), **repairs}, indent=2) + "\n")
+    return path
+
+
+def repairs_path(model: Path) -> Path:
+    """Return the file of the kept repairs of a model, such as ``fraud.boreod.repairs.json``."""
+    return model.with_name(f"{model.name}.repairs.json")
+
+
+def _read_pairs(given: dict[str, Any], option: str) -> dict[str, str]:
+    """Return the two parts of texts such as ``weight=0.001``."""
+    pairs = [text.rpartition("=")[::2] for text in given[option] or ()]
+    found = {name.strip(): value.strip() for name, value in pairs}
+    if len(found) < len(pairs) or "" in (*found, *found.values()):
+        raise typer.BadParameter(
+            "--rename takes two names of a column, such as Amount=amount, and --scale a column and "
+            "a factor, such as weight=0.001; each column once. Got "
+            f"{', '.join(f'--{option} {text}' for text in given[option])}."
+        )
+    return found
+
+
+def _load_repairs(model: Path, path: Path) -> Repairs:
+    """Return the kept repairs of a model; refuse a file that this model does not go with."""
+    from boreod.files import parse_json, typed_json
+
+    try:
+        if path.stat().st_size > MAX_REPAIRS:
+            raise ValueError(f"it has more than {MAX_REPAIRS:,} bytes")
+        kept: Repairs = typed_json(Repairs, parse_json(path.read_bytes(), "it"), "it")
+        if kept.model != _digest(model):
+            raise ValueError("it was kept for another model file")
+    except ValueError as error:
+        raise ValueError(
+            f"The kept repairs {str(path)!r} cannot be used: {error}. Keep them again (boreod "
+            "check --rename ... --scale ... --keep-repairs), or remove this file."
+        ) from None
+    return kept
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def split_names(given: str | list[str] | None) -> list[str] | None:

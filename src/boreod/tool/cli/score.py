@@ -5,6 +5,8 @@ import time
 import warnings
 from contextlib import nullcontext
 from dataclasses import asdict
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -19,6 +21,7 @@ from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_tabl
 
 @plain_errors
 @options.reads_table
+@options.takes("repairs", options.REPAIRS)
 def score(
     model: options.ModelFile,
     table: options.Table,
@@ -61,7 +64,14 @@ def score(
         str | None, Option(help="Address of a running Dask cluster, such as tcp://...")
     ] = None,
     jobs: options.Jobs = None,
+    strict: Annotated[
+        bool,
+        Option(
+            "--strict", help="Write nothing if `boreod check` would raise an alarm; exit with 3."
+        ),
+    ] = False,
     *,
+    repairs: dict[str, Any],
     reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -74,8 +84,9 @@ def score(
     the range of the training rows); and `reason_1` and so on, the strongest reason first. With
     --alerts 20, exactly twenty rows of this table are alerts. Novel rows are chosen first, and of
     rows with the same score, the first in the table. Notes name the differences that `boreod check`
-    would find. The scores of a folder of Parquet files can be a folder with the same file names:
-    -o scores/
+    would find, the most important first. If very many rows are novel, the table is unlike the
+    training table: the probability alone then decides ranks and alerts. The scores of a folder of
+    Parquet files can be a folder with the same file names: -o scores/
 
     Example: boreod score fraud.boreod new.csv -o scored.csv --reasons 3
     """
@@ -85,10 +96,12 @@ def score(
         raise typer.BadParameter("--alerts and --threshold exclude each other.")
     _check_engine(engine, workers, scheduler, jobs)
     from boreod.parallel import dask
-    from boreod.tool import ScoreOptions, load_predictor, score_table
+    from boreod.tables.arrow import MissingColumnsError
+    from boreod.tool import ScoreOptions, UnlikeTrainingError, load_predictor, score_table
 
     started = time.perf_counter()
     loaded = load_predictor(model, jobs)
+    reading |= options.read_repairs(model, repairs)
     wanted = ScoreOptions(
         carry=() if no_ids else options.split_names(ids),
         all_columns=all_columns,
@@ -98,8 +111,21 @@ def score(
         novelty=not no_novelty,
         numbers=numbers,
     )
-    with dask(scheduler, workers) if engine == "dask" else nullcontext():
-        found = score_table(loaded, table, output, wanted, reading=reading, verbose=not quiet)
+    how: dict[str, Any] = {"reading": reading, "strict": strict, "verbose": not quiet}
+    try:
+        with dask(scheduler, workers) if engine == "dask" else nullcontext():
+            found = score_table(loaded, table, output, wanted, **how)
+    except (UnlikeTrainingError, MissingColumnsError) as error:
+        if not strict:
+            raise
+        from boreod.tool.scoring.checking import check_columns_of
+
+        findings = getattr(error, "findings", None)
+        if isinstance(error, MissingColumnsError):
+            names = [reading["rename"].get(name, name) for name in error.known]
+            findings = list(check_columns_of(loaded, names))
+        _print_refusal(findings, json)
+        raise typer.Exit(options.FOUND) from None
     for remark in () if quiet else found.notes:
         note(remark)
     _print_summary(found, output, time.perf_counter() - started, json, quiet)
@@ -121,19 +147,36 @@ def _check_engine(
             raise typer.BadParameter(words)
 
 
+def _print_refusal(findings: Any, json: bool) -> None:
+    """Say why a table is not scored."""
+    if json:
+        print_json({"findings": [found._asdict() for found in findings], "written": 0}, err=True)
+        return
+    for found in findings:
+        note(found.text)
+    typer.echo(
+        "The table is unlike the training table, so nothing is written (--strict).", err=True
+    )
+
+
 def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
     # If the output is "-", the table goes to standard output, and messages to standard error.
     to_screen = output == "-"
     if json:
-        print_json({**asdict(found), "output": output, "seconds": seconds}, err=to_screen)
+        findings = [finding._asdict() for finding in found.findings]
+        facts = {**asdict(found), "findings": findings, "output": output, "seconds": seconds}
+        print_json(facts, err=to_screen)
         return
     if quiet:
         return
+    if found.warning is not None:
+        typer.echo(found.warning, err=to_screen)
+    comes_first = found.ranked_by == "novelty"
     if found.asked is None:
-        novel = "" if found.novel is None else f", or novel ({found.novel})"
+        novel = f", or novel ({found.novel})" if comes_first else ""
         why = f"probability above {found.threshold:.4g}{novel}"
     else:
-        novel = f"novel rows first ({found.novel}), " if found.novel else ""
+        novel = f"novel rows first ({found.novel}), " if comes_first and found.novel else ""
         why = f"as many rows of this table as you asked for, {novel}the most suspicious ones"
     share = f"{found.outliers / max(1, found.rows):.2%}"
     verb = "is an alert" if found.outliers == 1 else "are alerts"
@@ -146,6 +189,7 @@ def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: b
 
 @plain_errors
 @options.reads_table
+@options.takes("repairs", options.REPAIRS)
 def explain(
     model: options.ModelFile,
     table: options.Table,
@@ -169,6 +213,7 @@ def explain(
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
     *,
+    repairs: dict[str, Any],
     reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -188,7 +233,7 @@ def explain(
 
     loaded = load_predictor(model, jobs)
     names = tuple(options.split_names(ids) or loaded.preparation_.ids_)
-    reading = Scoring(loaded, names).reading(reading)
+    reading = Scoring(loaded, names).reading(reading | options.read_repairs(model, repairs))
     asked: dict[str, Any] = {"ids": names, "reasons": reasons, "novelty": not no_novelty}
     with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:
         if row or case:
@@ -227,22 +272,65 @@ def _print_rows(found: list[Any], ids: tuple[str, ...], numbers: bool) -> None:
 
 
 @plain_errors
+def narrow(
+    model: options.ModelFile,
+    budget: Annotated[
+        str, Option(help="Largest cost of scoring one row, as in `boreod fit`, such as 50us.")
+    ],
+    output: Annotated[Path, Option("--output", "-o", help="Model file to write.")],
+    batch: options.Batch = None,
+    jobs: options.Jobs = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a model that keeps to another budget; nothing is searched again.
+
+    The model file must hold what this needs. Small files do; for large tables, fit with
+    --narrowable. The result is the model that `boreod fit --budget` would have written.
+
+    Example: boreod narrow fraud.boreod --budget 50us -o fast.boreod
+    """
+    from boreod import load
+    from boreod.tables.writer import check_target
+    from boreod.text import show_bytes
+    from boreod.tool.cli.models import describe_file, print_columns, print_limits
+
+    check_target(output, [model])
+    narrowed = load(model, jobs).within(options.read_amount(budget), batch_size=batch)
+    narrowed.save(output)
+    facts = describe_file(narrowed, output)
+    if json:
+        print_json(facts)
+        return
+    if not quiet:
+        print_columns(facts)
+        print_limits(facts)
+    typer.echo(f"Model: {facts['file']} ({show_bytes(facts['bytes'])})")
+
+
+@plain_errors
 def compile(  # noqa: A001
     model: Annotated[
         Path | None, Argument(exists=True, help="Compile only what this model file needs.")
     ] = None,
+    clean: Annotated[
+        bool,
+        Option("--clean", help="First delete what was compiled, also by older versions."),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Compile the kernels that fitting and scoring need, and show where they are kept.
 
-    The first call on a machine, or in a container, then takes no longer than later calls. See
-    docs/images.md.
+    The first call on a machine, or in a container, then takes no longer than later calls. After a
+    power loss, --clean deletes the machine code of all kernels of boreod, and nothing else, and
+    compiles anew. See docs/images.md.
 
     Example: boreod compile fraud.boreod
     """
     from boreod.compiled import count_kernels
 
     started = time.process_time()
+    removed = _remove_code() if clean else {}
     if model is None:
         _do_everything_once()
     else:
@@ -250,11 +338,31 @@ def compile(  # noqa: A001
     made, read, folders = count_kernels()
     seconds = time.process_time() - started
     if json:
-        print_json({"compiled": made, "read": read, "seconds": seconds, "folders": folders})
+        print_json({"compiled": made, "read": read, "seconds": seconds, "folders": folders,
+                    "removed": removed})  # fmt: skip
         return
+    for folder, number in removed.items():
+        typer.echo(f"Removed {count_of(number, 'file')} of machine code from {folder}")
     typer.echo(f"Compiled {made} kernels in {seconds:.1f} CPU seconds; {read} were there already.")
     if folders:
         typer.echo(f"They are in {os.path.commonpath(folders)}")
+
+
+def _remove_code() -> dict[str, int]:
+    """Delete the machine code of all kernels, and return how many files every folder had."""
+    from boreod.compiled import KERNELS, count_kernels
+    from boreod.files import code_in
+
+    # Baselines belong to a higher layer, and have a kernel, too.
+    for name in ("boreod.detector", "boreod.selection", "boreod.scores", "boreod.paper.baselines"):
+        import_module(name)
+    for kernel in KERNELS:
+        # The dispatcher of a kernel knows its folder.
+        _ = kernel.dispatcher
+    files = {folder: code_in(folder) for folder in count_kernels()[2]}
+    for file in chain(*files.values()):
+        os.remove(file)
+    return {folder: len(found) for folder, found in files.items() if found}
 
 
 def _use(path: Path) -> None:

@@ -64,8 +64,8 @@ def trace_curves(
     """Return the ROC curve and the precision-recall curve of a ranking.
 
     Rows of equal score are a straight slope of the ROC curve. The precision-recall curve is a
-    series of steps, because no threshold lies between two scores: a slope would promise too much.
-    The area under the steps is the average precision.
+    series of steps, because no threshold lies between two scores. A slope would show values that
+    no threshold reaches. The area under the steps is the average precision.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _add_interval(curve: Curve, resamples: list[tuple[float, NDArray]], interval
 
 
 def draw_roc(ax: Any, curves: Mapping[str, Curve], highlight: str | None = None) -> None:
-    """Draw ROC curves by name, one of them highlighted, with their AUC in the legend."""
+    """Draw ROC curves by name, with their AUC in the legend; the curve ``highlight`` stands out."""
     lines, _ = _draw_lines(ax, curves, highlight, [0.0, 1.0])
     ax.set(xlim=RATES, ylim=RATES, xlabel="false-positive rate", ylabel="true-positive rate")
     _name_lines(ax, curves, lines, highlight, title="AUC")
@@ -158,10 +158,10 @@ def _draw_lines(
     chance: list[float],
     drawstyle: str = "default",
 ) -> tuple[dict[str, Any], Any]:
-    """Draw curves, and a band around the highlighted one, or around all if none is highlighted.
+    """Draw curves, and a band around the highlighted curve; without one, around all curves.
 
-    ``chance`` holds the heights of a random ranking at both ends. Return the lines of the curves by
-    name, and the line of the random ranking.
+    ``chance`` holds the heights of the line of a random ranking at both ends of the x-axis. Return
+    the lines of the curves by name, and the line of the random ranking.
     """
     random = ax.plot([0.0, 1.0], chance, color=GRAY, linewidth=0.8, zorder=1.5)[0]
     lines = {}
@@ -178,8 +178,8 @@ def _draw_lines(
 def _top_of_axis(curves: Mapping[str, Curve], base_rate: float) -> float:
     """Return the upper end of an axis of precisions.
 
-    The end is 1, unless all curves would then be close to the x-axis. In this case a third of the
-    height stays free for the legend.
+    The end is 1, unless all curves would then be close to the x-axis. In this case, the end is
+    lower, and a third of the height stays free for the legend.
     """
     tops = [base_rate, *(float(curve.y.max()) for curve in curves.values())]
     # Below a recall of 0.1 there are very few alerts, so the band may leave the picture.
@@ -263,10 +263,10 @@ def _number_ticks(axis: Any) -> None:
 
 
 def draw_budget_curve(ax: Any, curve: Any, mark: tuple[float, str] | None = None) -> None:
-    """Draw what a detector's ``budget_curve`` returns.
+    """Draw the budget curve of a detector.
 
-    If there is a ``mark``, a line marks its cost, in the unit of the curve. Its text stands above
-    the axes, where no curve is in the way.
+    A ``mark`` is a cost, in the unit of the curve, and a text. A line marks the cost, and the text
+    stands above the axes, where no curve is in the way.
     """
     is_time = curve.unit == "s"
     scale = 1e6 if is_time else 1.0

@@ -68,7 +68,7 @@ def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any
 
 
 def load_pyplot() -> Any:
-    """Return matplotlib's module for pictures, or say how to install it."""
+    """Return matplotlib's module for pictures; if it is missing, say how to install matplotlib."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -99,7 +99,7 @@ def curve_style(place: int, highlighted: bool = False) -> dict[str, Any]:
 
 
 def add_legend(ax: Any, handles: Sequence[Any], labels: Sequence[str], **options: Any) -> Any:
-    """Return a legend without a frame; by default, it is where it covers as little as possible."""
+    """Return a legend without a frame; by default, it covers as little as possible."""
     look = {"loc": "best", "alignment": "left", "handlelength": 3.2, "fontsize": TEXT}
     look |= {"title_fontsize": SMALL, "labelcolor": INK, "edgecolor": "none", "framealpha": 0.8}
     return ax.legend(handles, labels, **(look | options))

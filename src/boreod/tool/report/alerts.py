@@ -44,9 +44,8 @@ class Workload:
                 raise ValueError(f"`{name}` must be a number above 0; got {shorten(value)}.")
         if (cost_miss is None) != (cost_alert is None):
             raise ValueError(
-                "`cost_miss` (--cost-miss) and `cost_alert` (--cost-alert) belong together: what "
-                "an outlier costs that nobody looks at, and what it costs to look at a row. Give "
-                "both, or none."
+                "`cost_miss` (--cost-miss) and `cost_alert` (--cost-alert) belong together: the "
+                "costs of a missed outlier and of looking at a row. Give both or neither."
             )
         if alerts is not None and rows_per_day is not None and alerts > rows_per_day:
             raise ValueError(
@@ -126,7 +125,7 @@ def _threshold(number: float | str, scores: NDArray, weights: NDArray) -> float:
 
 
 def give_verdict(evidence: Evidence, workload: Workload) -> list[Paragraph]:
-    """Return three sentences for readers who read nothing else, and what the model saves."""
+    """Return three sentences for readers who read nothing else, and a paragraph on costs."""
     point = choose_point(evidence, workload)
     if not evidence.can_judge:
         return [Paragraph(_without_labels(evidence, workload, point), leads=True)]
@@ -134,7 +133,7 @@ def give_verdict(evidence: Evidence, workload: Workload) -> list[Paragraph]:
     if not point.caught + point.false:
         lead = (
             f"At the threshold of {show_probability(point.threshold)} no row with a label is an "
-            "alert, so here is what a lower one does. "
+            "alert, so here is what a lower threshold does. "
         )
         point = _first(evidence, point.outliers)
     base = point.outliers / float(evidence.weights[evidence.judged].sum())
@@ -145,7 +144,7 @@ def give_verdict(evidence: Evidence, workload: Workload) -> list[Paragraph]:
     words = "At least" if evidence.assumes else "About"
     wrong = "; rows that nobody labelled count as wrong" if evidence.assumes else ""
     right = (
-        f"{words} {_right(point)} alerts are right, where rows drawn at random would be "
+        f"{words} {_right(point)} alerts are right, while rows drawn at random would be "
         f"right in {_of_ten(base)} cases{wrong}."
     )
     text = f"{lead}{caught} {right} {_last_word(evidence, workload, point)}"
@@ -160,8 +159,7 @@ def _without_labels(evidence: Evidence, workload: Workload, chosen: Alerts) -> s
     return (
         f"{why}, so nobody knows how many alerts are right. The model raises "
         f"{workload.say(chosen.share)}: the rows that look least like the others. Look at the "
-        "first 15 below, label what you find, and fit again: then this page shows what is "
-        "caught."
+        "first 15 below, label what you find, and fit again: then this page shows what is caught."
     )
 
 
@@ -177,7 +175,7 @@ def count_caught(outliers: NDArray, scores: NDArray, weights: NDArray, number: f
 
 
 def _last_word(evidence: Evidence, workload: Workload, point: Alerts) -> str:
-    """Say whether the result may be chance; if not, say what more alerts would catch."""
+    """Say that the result may be chance; if it is more than chance, say what more alerts catch."""
     from scipy.stats import hypergeom
 
     alerts = point.caught + point.false
@@ -219,23 +217,23 @@ def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
         f"In money, with {show_number(workload.cost_miss)} for an outlier that nobody looks at and "
         f"{show_number(workload.cost_alert)} for looking at a row: {when} costs {at_least}"
         f"{show_number(here)} with the model and {at_least}{show_number(nothing)} without it, so "
-        f"it {_saves(nothing - here, evidence.n_unlabelled > 0)}. "
+        f"the model {_saves(nothing - here, evidence.n_unlabelled > 0)}. "
     )
     if evidence.n_unlabelled:
         text += _describe_unlabelled(evidence, workload, point)
     if least < here and best.threshold != point.threshold:
         text += (
             f"The cheapest threshold on these rows is {show_probability(best.threshold)} "
-            f"({workload.say(best.share)}), which costs {at_least}{show_number(least)}; it was "
-            "picked on the same rows, so expect a little less of it. "
+            f"({workload.say(best.share)}), which costs {at_least}{show_number(least)}. It was "
+            "picked on these rows, so it may cost a little more on other rows. "
         )
     if least >= nothing:
         text += "No threshold is cheaper than looking at no row. "
     pays = workload.cost_alert / workload.cost_miss
     if pays < 1.0 and not evidence.ranks_only:
         text += (
-            f"Where probabilities come true, an alert pays above {show_probability(pays)} "
-            f"(boreod fit --threshold {show_probability(pays)})."
+            "If probabilities come true, an alert pays off if its probability is above "
+            f"{show_probability(pays)} (boreod fit --threshold {show_probability(pays)})."
         )
     return text.strip()
 
@@ -259,18 +257,18 @@ def _describe_unlabelled(evidence: Evidence, workload: Workload, point: Alerts) 
     """Say how unlabelled rows affect the costs."""
     text = (
         f"Outliers among the {evidence.n_unlabelled:,} rows without a label are unknown and cost "
-        "nothing here, while looking at these rows does. "
+        "nothing here, but looking at these rows costs money. "
     )
     if evidence.assumes:
         return text
     among = float(evidence.weights[evidence.judged].sum())
     nothing = cost_of(evidence, workload, point._replace(share=0.0, caught=0), among)
     saved = nothing - cost_of(evidence, workload, point, among)
-    return f"{text}If they are outliers as often as rows with a label, the model {_saves(saved)}. "
+    return f"{text}If these are outliers as often as rows with a label, the model {_saves(saved)}. "
 
 
 def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
-    """Return a table of thresholds with the chosen one marked."""
+    """Return a table of thresholds, in which the chosen threshold is marked."""
     chosen = choose_point(evidence, workload)
     numbers = {round(share * evidence.n_known) for share in ALERT_SHARES} - {0}
     thresholds = {_threshold(n, evidence.probabilities, evidence.weights) for n in numbers}
@@ -312,19 +310,19 @@ def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> 
     if workload.is_day:
         where = f"a day with {workload.rows:,.0f} rows"
     text = (
-        f"The model raises an alert above {show_probability(chosen.threshold)}. In "
-        f"{where} that is {show_number(chosen.share * workload.rows)} alerts"
+        f"The model raises an alert for probabilities above {show_probability(chosen.threshold)}. "
+        f"In {where}, this makes {show_number(chosen.share * workload.rows)} alerts"
     )
     if workload.alerts is not None and chosen.threshold != float(evidence.model.threshold_):
         text = (
-            f"{workload.say(chosen.share)} are those "
-            f"above {show_probability(chosen.threshold)}; the model itself was fitted with a "
-            f"threshold of {show_probability(float(evidence.model.threshold_))}"
+            f"A threshold of {show_probability(chosen.threshold)} gives "
+            f"{workload.say(chosen.share)}, while the model was fitted with a threshold of "
+            f"{show_probability(float(evidence.model.threshold_))}"
         )
     if not evidence.can_judge:
         return (
-            f"{text}. Labels of both classes would show which of them are right. Novel rows are "
-            "alerts too, and are not counted here."
+            f"{text}. Labels of both classes would show which alerts are right. Novel rows are "
+            "alerts too, but are not counted here."
         )
     inliers = "rows that count as inliers" if evidence.assumes else "labelled inliers"
     n_rows = int(np.isfinite(evidence.probabilities).sum())
@@ -335,8 +333,8 @@ def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> 
     )
     if np.ptp(evidence.weights):
         text += (
-            "These are a sample in which outliers are more frequent than in the whole table, so "
-            "each counts for the rows that it stands for. "
+            "In these rows, a sample, outliers are more frequent than in the whole table, so each "
+            "row is weighted by the number of rows that it stands for. "
         )
     if evidence.assumes:
         text += (
@@ -345,10 +343,10 @@ def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> 
         )
     else:
         text += (
-            "Right and false alerts are counted over labelled rows. If these were picked and not "
-            "drawn at random, expect another precision in daily work. "
+            "Right and false alerts are counted over labelled rows. If labelled rows were picked "
+            "and not drawn at random, expect another precision in daily work. "
         )
-    return text + "Novel rows are alerts too, and are not counted here."
+    return text + "Novel rows are alerts too, but are not counted here."
 
 
 def show_share(hits: int, total: int, weight: float = 1.0) -> str:

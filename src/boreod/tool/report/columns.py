@@ -22,7 +22,7 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 # The largest number of prepared columns, and of notes, on the page.
 MAX_PREPARED = 40
-# The largest number of rows of each class that judge single columns.
+# The largest number of rows of each class from which the AUC of single columns is computed.
 MAX_JUDGED = 5000
 # The largest number of points of a class in a strip. More points would blur and make files large.
 MAX_STRIP_POINTS = 100
@@ -71,13 +71,13 @@ def _describe_missing(evidence: Evidence) -> str:
         return "No value was missing in the columns that the model learned from."
     shown = ", ".join(done[:5]) + (f" and {len(done) - 5} more" if len(done) > 5 else "")
     return (
-        f"Values were missing in {shown} when the model was fitted. They were filled, or have a "
-        "column that says so: the table below shows which. The model does the same with new rows."
+        f"Values were missing in {shown} when the model was fitted. They were filled or marked in "
+        "columns of their own, as the table below says. The model does the same with new rows."
     )
 
 
 def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
-    """Return a table and a picture of the six columns that alone separate the classes best."""
+    """Return a table and a picture of the six columns that, each alone, best separate classes."""
     places = evidence.draw(MAX_JUDGED, MAX_JUDGED, seed)
     rows = evidence.rows[places]
     outliers = evidence.counted[places] == OUTLIER
@@ -92,17 +92,17 @@ def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
     ]  # fmt: skip
     header = ["column", "outliers are", "AUC alone", "outliers: median (5 to 95 %)",
               "inliers: median (5 to 95 %)"]  # fmt: skip
-    caption = f"The {count_of(len(best), 'column')} that separate outliers best on their own"
+    caption = f"The best {count_of(len(best), 'column')} if each ranks rows on its own"
     text = (
-        "The AUC is the chance that this column alone ranks a random outlier and a random inlier "
-        "in the right order (0.5 is a coin toss). These are the best of "
+        "The AUC is the chance that a column alone ranks a random outlier and a random inlier "
+        "in the right order (0.5 is a coin toss). These columns are the best of "
         f"{len(names)}, picked by the same labels, so they look a little better than they are."
     )
     strips = {names[place]: rows[:, place] for place in best}
     figure = draw_figure(
         folder / "strips",
         (5.2, 0.9 + 0.68 * len(strips)),
-        "Where outliers and inliers are in these columns, as distance from the median inlier.",
+        "The values of outliers and inliers in these columns, as distances from the median inlier.",
         lambda ax: _draw_strips(ax, strips, outliers, seed),
     )
     return [Table(header, cells, caption=caption, texts=frozenset({1})), Paragraph(text), figure]
@@ -140,7 +140,7 @@ def _draw_strips(ax: Any, columns: Mapping[str, NDArray], outliers: NDArray, see
     words = [f"{round(np.sinh(tick)):+,}" if tick else "0" for tick in ticks]
     ax.set_xticks(ticks, [word.replace("-", "\N{MINUS SIGN}") for word in words])
     ax.set(yticks=[], ylim=(0.55 - len(columns), 0.6))
-    ax.set_xlabel("distance from the median inlier, in quartile ranges of inliers")
+    ax.set_xlabel("distance from the median inlier, in interquartile ranges of inliers")
     ax.spines["left"].set_visible(False)
     key = {"fontsize": TEXT, "labelcolor": INK, "frameon": False, "handletextpad": 0.1}
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.0, **key)
@@ -157,7 +157,7 @@ def list_columns(evidence: Evidence, seed: int) -> Section:
     else:
         columns = list(model.selection_.columns)
         wanted = model.selection_.frequencies
-    header = ["column", "kind", *table.costs, *(["bags that want it"] if wanted else [])]
+    header = ["column", "kind", *table.costs, *(["bags that chose it"] if wanted else [])]
     rows = []
     for name in columns[:MAX_COLUMNS]:
         cells = [name, families.get(name, "raw"), *table.prices([name])]
@@ -165,7 +165,7 @@ def list_columns(evidence: Evidence, seed: int) -> Section:
             cells.append(show_percent(wanted[name]) if name in wanted else "-")
         rows.append([*cells, *table.moves([name])])
     left = len(columns) - len(rows)
-    caption = f"Columns, {'the most stable' if wanted else 'those that move most'} first"
+    caption = f"Columns, {'the most stable' if wanted else 'the largest moves'} first"
     caption += f"; {left} more are not shown" if left else ""
     blocks: list[Block] = [
         Paragraph(_describe_columns(evidence, bool(wanted), bool(table.costs))),
@@ -191,33 +191,33 @@ def _scores(families: Mapping[str, str]) -> list[Block]:
     rows = [[name, known[name].title, known[name].formula] for name in used]
     if not rows:
         return []
-    caption = "What the scores in use say; all are high for rows unlike their neighbors"
-    return [Table(["score", "called", "is"], rows, caption=caption, texts=frozenset({1, 2}))]
+    caption = "Outlier scores in use, each of them high for rows unlike their neighbors"
+    return [Table(["score", "name", "formula"], rows, caption=caption, texts=frozenset({1, 2}))]
 
 
 def _heads(evidence: Evidence) -> list[Block]:
-    """Return the classifiers that read the columns."""
+    """Return a paragraph and a table about the heads, which are the classifiers of a model."""
     model = evidence.model
     heads = list_heads(model)
     text = (
-        f"The model is a {name_method(model)}: on each of up to {model.n_estimators} bags of rows "
+        f"The method is {name_method(model)}. On each of up to {model.n_estimators} bags of rows, "
         f"{count_of(len(heads), 'head')} {'was' if len(heads) == 1 else 'were'} fitted."
     )
     if len(heads) > 1 and not evidence.ranks_only:
         text += (
-            " Their log-odds are averaged; a head weighs as much as its out-of-bag average "
-            "precision, which is higher if more of the first alerts are right."
+            " The log-odds of the heads are averaged. The weights of heads are learned from their "
+            "out-of-bag log-odds."
         )
     rows = [
         [head.kind, show_percent(head.weight), f"{head.trees:,}" if head.trees else "-"]
         for head in heads
     ]
-    table = Table(["head", "weight", "trees"], rows, caption="Heads, the heaviest first")
+    table = Table(["head", "weight", "trees"], rows, caption="Classifiers (heads) by weight")
     return [Paragraph(text), table]
 
 
 class _ColumnTable:
-    """Table cells about columns: their costs, and by how much they change the log-odds on average.
+    """Table cells about columns: their costs, and the mean change of the log-odds by each column.
 
     This change is unknown for classifiers of other libraries.
     """
@@ -265,21 +265,21 @@ def _describe_columns(evidence: Evidence, with_bags: bool, with_costs: bool) -> 
         times = (show_price(float(f"{seconds:.2g}"), SECONDS) for seconds in price.values())
         text += " A row costs {} in large batches, and about {} if it comes alone.".format(*times)
     text += (
-        " Raw columns are those of the table; the others are outlier scores, which say how far a "
-        "row is from its neighbors or how thin its neighborhood is, with the number of neighbors "
-        "in their name."
+        " Raw columns come from the table. The other columns are outlier scores, which say how far "
+        "a row is from its neighbors, or how sparse its neighborhood is. The name of a score "
+        "contains the number of neighbors."
     )
     if with_costs:
         text += (
-            " Scores share one search of neighbors, so a column alone costs more than leaving it "
-            "out saves."
+            " Scores share one search of neighbors, so a score alone costs more than the model "
+            "would save without it."
         )
     text += (
-        " The last number is the mean change of the log-odds, up or down, over outliers and as "
-        "many inliers."
+        " The last column of the table is the mean change of the log-odds, up or down, over "
+        "outliers and as many inliers."
     )
     if with_bags:
-        text += " A column that most bags want on their own would be chosen again."
+        text += " If most bags chose a column, another fit would probably choose it again."
     return text
 
 
@@ -303,7 +303,7 @@ def trace_budgets(evidence: Evidence, folder: Path) -> Section:
     curve = evidence.model.record_.curve
     if curve is None:
         text = (
-            "The model came without a budget curve. Fit with --curve to have one; in Python, "
+            "The model came without a budget curve. Fit with --curve to have a curve. In Python, "
             "model.budget_curve() traces it."
         )
         if evidence.ranks_only:
@@ -316,7 +316,7 @@ def trace_budgets(evidence: Evidence, folder: Path) -> Section:
     text = (
         f"The best AUC on the curve is {curve.auc[best]:.3f}, at a cost of "
         f"{show_price(curve.costs[best], curve.unit)} a row with {curve.n_columns[best]} columns. "
-        f"Within 0.01 of it, {show_price(curve.costs[cheap], curve.unit)} and "
+        f"For an AUC within 0.01 of the best, {show_price(curve.costs[cheap], curve.unit)} and "
         f"{curve.n_columns[cheap]} columns are enough."
     )
     caption = "Out-of-bag quality over the cost of the chosen columns"
@@ -326,7 +326,7 @@ def trace_budgets(evidence: Evidence, folder: Path) -> Section:
         price = show_price(chosen.cost, curve.unit)
         mark = (chosen.cost, f"this model: {price}")
         text += f" This model costs {price} a row."
-        caption += ", with the place of this model"
+        caption += ", with a mark at the cost of this model"
     text += " The best of many points looks a little better than it is."
     figure = draw_figure(
         folder / "budget",

@@ -47,12 +47,12 @@ class Evidence:
     codes
         Labels: 1 outlier, 0 inlier, -1 unlabelled.
     probabilities
-        Out-of-bag probabilities of training rows, which are NaN for rows in every bag, and
-        predicted probabilities of other rows.
+        The out-of-bag probability of each training row, which is NaN for a row in every bag, and
+        the predicted probability of each other row.
     places
         For each row, the index of an equal training row, or -1 if there is none.
     is_own
-        Whether the rows are all training rows, in the same order and with the same labels.
+        Whether the rows are exactly the training rows, in the same order and with the same labels.
     ids
         A text that names each row for the reader. If None, rows are numbered from 1.
     times
@@ -177,7 +177,7 @@ class Evidence:
             return None
 
     def reason(self, places: NDArray, number: int) -> list[list[Reason]] | None:
-        """Return reasons of some rows in words; None if the classifier gives no explanations."""
+        """Return reasons for some rows in words; None if the classifier gives no explanations."""
         rows = self.rows[places]
         try:
             found = self.model.fitted_.assess(rows, self.engine, explain=True)
@@ -197,7 +197,7 @@ def gather(
     ids: Sequence[str] | None = None,
     times: Times | None = None,
 ) -> Evidence:
-    """Apply a model to rows; rows that it has learned from get out-of-bag probabilities."""
+    """Apply a model to rows; rows that the model learned from get out-of-bag probabilities."""
     if not isinstance(model, Detector):
         raise TypeError(f"`model` must be a fitted Detector or BORE; got {shorten(model)}.")
     with warnings.catch_warnings():

@@ -32,7 +32,10 @@ MAX_PERIODS = 600
 def draw_curves(
     evidence: Evidence, folder: Path, seed: int, previous: Evidence | None = None
 ) -> tuple[list[Figure], list[Curve]]:
-    """Return both curves of a ranking, as figures and numbers; none if it cannot be judged."""
+    """Return the ROC and precision-recall curves of a ranking, as figures and as numbers.
+
+    Both lists are empty if there are no judged rows of both classes.
+    """
     if not evidence.can_judge:
         return [], []
     judged = evidence.judged
@@ -68,7 +71,7 @@ def draw_curves(
 
 
 def _judged_by_both(evidence: Evidence, previous: Evidence) -> NDArray:
-    """Return which rows can judge both models."""
+    """Return which rows have a label and a probability of both models."""
     return evidence.judged & np.isfinite(previous.probabilities)
 
 
@@ -80,28 +83,28 @@ def show_interval(curve: Curve) -> str:
 
 
 def describe_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve]) -> Section:
-    """Return a section with both curves and their numbers."""
+    """Return a section with both curves, the AUC and the average precision."""
     title = "How well it ranks"
     if not evidence.can_judge:
         return _nothing_to_judge(title, evidence)
     n_outliers = int(evidence.outliers.sum())
     n_rows = len(evidence.outliers)
-    judged = "rows, unlabelled ones as inliers" if evidence.assumes else "labelled rows"
+    judged = "rows, unlabelled rows as inliers" if evidence.assumes else "labelled rows"
     area, precision = (f"{curve.quality:.3f} ({show_interval(curve)})" for curve in curves)
     blocks: list[Block] = [
         Paragraph(
             f"On {n_rows:,} {judged} ({count_of(n_outliers, 'outlier')}), judged by "
-            f"{evidence.kind} probabilities, the AUC is {area}: the chance that a "
-            "random outlier stands above a random inlier. The average precision is "
-            f"{precision}; a ranking by chance would have "
+            f"{evidence.kind} probabilities, the AUC is {area}. The AUC is the chance that a "
+            "random outlier is ranked above a random inlier. The average precision is "
+            f"{precision}. The average precision of a random ranking would be "
             f"{show_number(n_outliers / float(evidence.weights[evidence.judged].sum()))}."
         )
     ]
     if n_outliers < FEW_OUTLIERS:
         blocks.append(
             Paragraph(
-                f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, and "
-                "intervals too narrow rather than too wide. More labels would help."
+                f"With only {count_of(n_outliers, 'outlier')}, these numbers are rough, and the "
+                "intervals may be too narrow. More labels would help."
             )
         )
     return Section(title, [*blocks, Row(figures)])
@@ -128,10 +131,10 @@ def compare_previous(evidence: Evidence, previous: Evidence, workload: Workload)
     rows.append([f"outliers caught by {number:,} alerts", *map(str, caught),
                  f"{caught[0] - caught[1]:+d}"])  # fmt: skip
     text = (
-        f"On the {len(outliers):,} rows that judge both ({count_of(int(outliers.sum()), 'outlier')}"
-        f"), {found.verdict}. Each model is judged out of bag on rows that it has learned from, "
-        "and by its predictions on others. Intervals are those of the difference: both models are "
-        "judged on the same resamples of rows."
+        f"On the {len(outliers):,} rows that can judge both models "
+        f"({count_of(int(outliers.sum()), 'outlier')}), {found.verdict}. Each model is judged out "
+        "of bag on rows that it has learned from, and by its predictions on other rows. The "
+        "intervals are for the difference, with both models on the same resamples of rows."
     )
     rows = [[cell.replace("-", "\N{MINUS SIGN}") for cell in row] for row in rows]
     header = ["", evidence.name, previous.name, "difference (95 % interval)"]
@@ -141,9 +144,9 @@ def compare_previous(evidence: Evidence, previous: Evidence, workload: Workload)
 def _nothing_to_judge(title: str, evidence: Evidence) -> Section:
     outliers = int(evidence.outliers.sum())
     text = (
-        "This needs labelled rows of both classes with a probability, and there are none: "
+        "This section needs outliers and inliers with a label and a probability. In this table, "
         f"{count_of(outliers, 'outlier')} and "
-        f"{count_of(len(evidence.outliers) - outliers, 'inlier')} have one."
+        f"{count_of(len(evidence.outliers) - outliers, 'inlier')} have both."
     )
     return Section(title, [Paragraph(text)])
 
@@ -153,8 +156,8 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
     title = "Do the probabilities come true?"
     if evidence.ranks_only:
         text = (
-            "The model was fitted without labels. Its probabilities are shares of training rows "
-            "that look less like an outlier, and not meant to come true."
+            "The model was fitted without labels. Its probability of a row is the share of "
+            "training rows that look less like an outlier, and is not meant to come true."
         )
         return Section(title, [Paragraph(text)])
     if not evidence.can_judge:
@@ -165,23 +168,23 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
     figure = draw_figure(
         folder / "calibration",
         (4.8, 5.3),
-        "Rows in groups of similar probability. On the line, the probability is the share of "
-        "outliers; above it, it is too low. Whiskers: 95 % Wilson intervals; hollow: no outlier.",
+        "Points are groups of rows with similar probabilities, which are right on the line and too "
+        "low above it. Whiskers are 95 % Wilson intervals. Hollow points have no outliers.",
         lambda ax: draw_calibration(ax, outliers, scores, n_bins),
     )
     text = (
-        f"The {count_of(len(scores), 'judged row')} have probabilities that add up to "
-        f"{show_number(float(scores.sum()))} outliers; {outliers.sum():,} are labelled so. "
+        f"The probabilities of {count_of(len(scores), 'judged row')} add up to "
+        f"{show_number(float(scores.sum()))} outliers; {outliers.sum():,} are labelled outliers. "
     )
     if evidence.model.prior is None:
         text += (
-            "Probabilities are those of tables with the same share of outliers as the judged rows "
-            "here: where outliers are rarer, they are too high, and the ranking stays."
+            "Probabilities hold for tables in which outliers are as frequent as among the judged "
+            "rows. If outliers are rarer, probabilities are too high, but the ranking is the same."
         )
     else:
         text += (
-            f"Probabilities are those of tables with {show_percent(evidence.model.prior)} "
-            "outliers (prior), and need not come true where the share is another one."
+            f"Probabilities hold for tables with {show_percent(evidence.model.prior)} outliers "
+            "(prior). They need not come true if the share is another one."
         )
     return Section(title, [Paragraph(text), figure])
 
@@ -189,7 +192,7 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
 def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Section | None:
     """Return a section on alerts and known outliers by hour, day, week, month or year.
 
-    The result is None if there are no dates, or only one period, or more than ``MAX_PERIODS``.
+    The result is None if there are no dates, only one period, or more than ``MAX_PERIODS``.
     """
     times = evidence.times
     if times is None:
@@ -216,20 +219,20 @@ def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Sect
     figure = draw_figure(
         folder / "over_time",
         (7.2, 2.9),
-        f"Rows above the threshold by {name} of {times.column}, and known outliers: those that the "
-        "threshold catches and those that it misses.",
+        f"Alerts by {name} of {times.column}. Alerts are rows above the threshold. Known outliers "
+        "are caught if they are above the threshold, and are otherwise missed.",
         lambda ax: _draw_counts(ax, starts, counts, times.column),
     )
     text = _describe_counts(counts, name, starts, bool(outliers.any()))
     usual = float(np.median(counts["rows"][counts["rows"] > 0]))
     if workload.is_day and unit == "D" and not 0.5 < usual / workload.rows < 2.0:
         text += (
-            f" There are {show_number(usual)} rows in a day here, while the numbers above are for "
-            f"a day with {show_number(workload.rows)} rows (--rows-per-day)."
+            f" The median day has {show_number(usual)} rows here, but the numbers above are for a "
+            f"day with {show_number(workload.rows)} rows (--rows-per-day)."
         )
     left = int((~known).sum())
     if left:
-        text += f" {count_of(left, 'row')} without a date or a probability are not shown."
+        text += f" The figure leaves out {count_of(left, 'row')} without a date or a probability."
     return Section("Over time", [Paragraph(text), figure])
 
 
@@ -249,25 +252,26 @@ def _describe_counts(counts: dict[str, NDArray], name: str, starts: NDArray, lab
     busy = counts["rows"] > 0
     most = int(np.argmax(np.where(busy, counts["alerts"], -1)))
     if not counts["alerts"].any():
-        return f"No row of the {count_of(len(starts), name)} is above the threshold."
+        return f"In these {count_of(len(starts), name)}, no row is above the threshold."
     text = (
-        f"{count_of(int(counts['alerts'].sum()), 'alert')} in {count_of(len(starts), name)} from "
-        f"{starts[0]} on: {show_number(float(np.median(counts['alerts'][busy])))} in the median, "
-        f"most in that of {starts[most]} ({counts['alerts'][most]:,})."
+        f"In {count_of(len(starts), name)} from {starts[0]} on, the model raises "
+        f"{count_of(int(counts['alerts'].sum()), 'alert')}. The median is "
+        f"{show_number(float(np.median(counts['alerts'][busy])))} per {name}. The {name} of "
+        f"{starts[most]} has the most ({counts['alerts'][most]:,})."
     )
     half = len(starts) // 2
     if labelled:
         caught = counts["caught"]
         all_known = caught + counts["missed"]
         text += (
-            f" Of the known outliers {caught[:half].sum()} of {all_known[:half].sum()} are caught "
-            f"in the first half of the time and {caught[half:].sum()} of {all_known[half:].sum()} "
-            "in the second."
+            f" In the first half of the time, {caught[:half].sum()} of {all_known[:half].sum()} "
+            f"known outliers are caught. In the second half, {caught[half:].sum()} of "
+            f"{all_known[half:].sum()} are caught."
         )
     expected = counts["rows"] * counts["alerts"].sum() / counts["rows"].sum()
     # The smallest p-value of the number of alerts in a period, corrected for the number of periods.
     if poisson.sf(counts["alerts"] - 1, expected).min() * len(starts) < 0.01:
-        text += " They are more uneven than chance makes them: look at what happened then."
+        text += f" At least one {name} has more alerts than chance explains: look for the cause."
     return text
 
 

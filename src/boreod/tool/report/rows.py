@@ -31,9 +31,9 @@ def name_suspects(evidence: Evidence) -> Section:
     places = there[np.argsort(-evidence.probabilities[there], kind="stable")[:MAX_ROWS]]
     header, rows = _begin_table(evidence, places)
     found = evidence.reason(places, 4) if len(places) else None
-    text = "A row up here that is not labelled an outlier is worth a second look."
+    text = "If a row in this table is not labelled an outlier, it is worth a second look."
     if found is None:
-        text += " The model's classifier gives no reasons."
+        text += " There are no reasons, because the model's classifier cannot be explained."
     else:
         header.append("reasons")
         changes = [reason.contribution or 0.0 for row in found for reason in row]
@@ -53,7 +53,7 @@ def _begin_table(evidence: Evidence, places: NDArray) -> tuple[list[str], list[l
     for place in places:
         probability = float(evidence.probabilities[place])
         if np.isnan(probability):
-            shown = "in every bag"
+            shown = "none (in every bag)"
         elif probability > 0.9999:
             shown = "> 0.9999"
         else:
@@ -68,19 +68,22 @@ def _describe_reasons(evidence: Evidence) -> str:
     who = "training rows" if evidence.ranks_only else "training rows that are not labelled outlier"
     meaning = "looking like an outlier" if evidence.ranks_only else "being an outlier"
     text = (
-        f"A reason is a value beside those of normal rows, which are {who}, or what outlier scores "
-        "see in a row's neighborhood (they are explained under \N{LEFT DOUBLE QUOTATION MARK}The "
-        "columns in use\N{RIGHT DOUBLE QUOTATION MARK}). The number behind it is what it adds to "
-        f"the log-odds above the mean inlier's: +0.7 doubles the odds of {meaning}, +2.3 makes "
-        "them ten times as high. Reasons show what the model saw, not what caused it."
+        f"A reason compares a value with the values of normal rows, which are {who}. Or it says "
+        "what outlier scores see in the neighborhood of a row (see \N{LEFT DOUBLE QUOTATION MARK}"
+        "The columns in use\N{RIGHT DOUBLE QUOTATION MARK}). The number after a reason is what it "
+        f"adds to the log-odds of the mean inlier: +0.7 doubles the odds of {meaning}, +2.3 makes "
+        "them ten times as high. Reasons show what the model saw, not what caused an outlier."
     )
     if evidence.is_own and not evidence.ranks_only:
-        text += " They are those of the whole model, which has seen the labels of these rows."
+        text += " Reasons come from the whole model, which has seen the labels of these rows."
     return text
 
 
 def _reasons(evidence: Evidence, reasons: list[Reason], place: int, longest: float) -> Bars:
-    """Return reasons with their contributions; known outliers get no reason about known cases."""
+    """Return reasons with their contributions.
+
+    A known outlier gets no reason that compares it with known outliers.
+    """
     is_known = evidence.codes[place] == OUTLIER
     items = []
     for reason in reasons:
@@ -99,18 +102,18 @@ def name_novel(evidence: Evidence) -> Section:
     if found.distances is None:
         text = (
             "The model searches no neighbors, so it does not know how far a row is from all "
-            "training rows. Scored tables name the columns that are outside their range (outside)."
+            "training rows. But the column 'outside' of scored tables names values out of range."
         )
         return Section(title, [Paragraph(text)])
     novel = np.flatnonzero(found.novel)
     text = (
-        "Labels teach a model only what they show. So every row is also compared with the "
-        "training rows themselves, by its distance to the 10th nearest of them, in ranges of the "
-        f"columns. For 99 % of the training rows it is at most {show_number(found.usual)}; a row "
-        f"beyond {show_number(evidence.model.fitted_.seen.limit)} is novel: an alert whatever its "
-        "probability, to be looked at before all others. "
-        f"{count_of(len(novel), 'row')} of {len(found.novel):,} here "
-        f"{'is' if len(novel) == 1 else 'are'} novel."
+        "Labels show a model only kinds of outliers that are known. So every row is also compared "
+        "with the training rows themselves, by its distance to the 10th nearest training row. For "
+        "99 % of the training rows that are not labelled outliers, this distance is at most "
+        f"{show_number(found.usual)} (the usual distance). A row with a distance above "
+        f"{show_number(evidence.model.fitted_.seen.limit)} is novel. It is an alert whatever its "
+        f"probability, and should be looked at first. Here, {count_of(len(novel), 'row')} of "
+        f"{len(found.novel):,} {'is' if len(novel) == 1 else 'are'} novel."
     )
     if not len(novel):
         return Section(title, [Paragraph(text)])
@@ -119,19 +122,19 @@ def name_novel(evidence: Evidence) -> Section:
     header += ["times the usual distance", "columns outside their range"]
     outside = found.outside()
     for row, place in zip(rows, places, strict=True):
-        row += [show_number(float(found.times_usual[place])), outside[place] or "none alone"]
+        row += [show_number(float(found.times_usual[place])), outside[place] or "none"]
     caption = f"The {count_of(len(rows), 'novel row')} that {'is' if len(rows) == 1 else 'are'} "
     table = Table(header, rows, caption=caption + "farthest away", texts=frozenset({1, 4}))
     return Section(title, [Paragraph(text), table])
 
 
 def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
-    """Return maps of the same rows: raw columns against the representation."""
+    """Return two maps of the same rows: one of the raw columns, one of the representation."""
     title = "A map of the rows"
     places = evidence.draw(MAX_MAP_POINTS, MIN_MAP_INLIERS, seed)
     outliers = evidence.counted[places] == OUTLIER
     if len(places) < MIN_MAP_POINTS or not outliers.any():
-        text = f"A map needs an outlier and {MIN_MAP_POINTS} labelled rows."
+        text = f"A map needs at least {MIN_MAP_POINTS} labelled rows, one of them an outlier."
         return Section(title, [Paragraph(text)])
     rows = evidence.rows[places]
     model = evidence.model
@@ -144,7 +147,7 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
         tables["representation"] = model.fitted_.represent(rows, evidence.engine)
     for name, table in tables.items():
         if table.shape[1] < 2 or not np.ptp(table, axis=0).any():
-            remarks.append(f"There is no map of the {name}, which is one column only.")
+            remarks.append(f"There is no map of the {name}: it needs two columns and unequal rows.")
             continue
         draw = partial(draw_embedding, table=table, outliers=outliers, title=name, seed=seed)
         columns = evidence.names if name == "raw columns" else model.columns_
@@ -158,10 +161,10 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
                        "outliers too.")  # fmt: skip
     text = (
         f"{count_of(int(outliers.sum()), 'outlier')} and "
-        f"{count_of(int((~outliers).sum()), 'inlier')}, drawn at random; rows that are alike are "
-        "close. The representation is what the model sees. Distances between groups and the size "
-        f"of groups mean nothing in such a map, so here is a count. {' '.join(remarks)} "
-        f"By chance it would be {show_percent(float(outliers.mean()))}."
+        f"{count_of(int((~outliers).sum()), 'inlier')} were drawn at random. Rows that are alike "
+        "are close. The representation is what the model sees. Distances between groups and the "
+        f"size of groups mean nothing, so the nearest rows are counted. {' '.join(remarks)} "
+        f"By chance, {show_percent(float(outliers.mean()))} would be outliers."
     )
     return Section(title, [Paragraph(text), Row(figures)])
 

@@ -16,7 +16,7 @@ from boreod.files import write_text
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Progress
 from boreod.predictor import settings_of
-from boreod.text import shorten, show_number, show_probability, suggest
+from boreod.text import shorten, show_number, show_probability, suggest, tell_once
 from boreod.tool.documents import Block, Facts, Paragraph, Section, to_page
 from boreod.tool.drawing.charts import Curve
 from boreod.tool.models import list_assumptions, ranks_only
@@ -29,9 +29,9 @@ from boreod.validation import UNLABELLED, is_frame, read_labels
 
 OUT_OF_BAG = (
     "Out-of-bag means: the model is an ensemble of many small models, each of which learned from "
-    "some labelled rows only. A row is judged by those that did not learn from it. This is nearly "
-    "as honest as new data, with two exceptions: columns were scaled, and chosen if there is a "
-    "budget, with all labelled rows in view; and outliers of a new kind are not in the table."
+    "some labelled rows only. A row is judged by the small models that did not learn from it. This "
+    "is nearly as honest as new data, with two exceptions. All labelled rows took part in scaling "
+    "and, if there is a budget, choosing columns. And the table has no outliers of a new kind."
 )
 PREDICTED = (
     "Rows that the model has not learned from are judged by its predictions. This is the best test "
@@ -42,8 +42,8 @@ ADVICE = (
     "number is chance because rows are few. They do not show what happens when the world changes, "
     "nor when the labels are wrong.",
     "Everything rests on the labels. Outliers that nobody labelled count as inliers or not at all, "
-    "so true outliers may be among the false alerts: look at some of them before you blame the "
-    "model.",
+    "so true outliers may be among the false alerts: look at some false alerts before you blame "
+    "the model.",
     "Trust the ranking more than the probability, and the probability more than the reasons. The "
     "ranking needs only that outliers stay different in the same way; the probability also needs "
     "their share to stay the same.",
@@ -60,16 +60,16 @@ class ReportOptions:
     ----------
     y, label, outlier_label
         Labels (``y``), or the name of the column of labels (``label``), and the label of outliers.
-        If None, they are taken from the fit.
+        If None, the column of labels and the label of outliers are those of the fit.
     title
-        Title of the page.
+        Title of the page. If None, it names the table.
     rows_per_day
         Number of rows that come in a day. If None, alerts are shown per 1000 rows.
     alerts
         Number of alerts that people look at in a day, or in a table like this one. If None, the
         threshold of the model decides.
     cost_miss, cost_alert
-        Cost of an outlier that nobody looks at, and of looking at a row.
+        Cost of an outlier that nobody looks at, and cost of looking at a row. Give both or neither.
     previous
         An older model, or its file, to compare with this model.
     time
@@ -97,6 +97,7 @@ class ReportOptions:
     verbose: bool = False
 
 
+@tell_once()
 def write_report(
     model: Detector, path: str | PathLike[str], table: Any = None, **options: Any
 ) -> None:
@@ -105,12 +106,12 @@ def write_report(
     Parameters
     ----------
     model
-        A detector that was fitted, or loaded.
+        A fitted or loaded detector.
     path
-        Name of the page.
+        File name of the page.
     table
-        Rows with labels: a frame, an array or a file. If None, the training table. Rows that the
-        model was fitted to are judged out of bag, and other rows by predictions. The page says how.
+        Rows with labels: a frame, an array or a file. If None, the training table is used. Rows
+        that the model was fitted to are judged out of bag, and other rows by predictions.
     **options
         Options of :class:`ReportOptions`.
     """
@@ -166,7 +167,7 @@ def make_report(
     title
         Title of the page.
     workload
-        Rows and alerts of a day, and what mistakes cost.
+        Numbers of rows and alerts in a day, and the costs of missed outliers and of alerts.
     previous
         An older model to compare with, judged on the same rows.
     seed
@@ -216,20 +217,20 @@ def _write(
 
 
 def _describe_rows(evidence: Evidence) -> str:
-    """Say how rows are judged, if they are not exactly the training rows."""
+    """Say how rows are judged if the table is not exactly the training table."""
     known = int((evidence.places != UNKNOWN).sum())
     rows = len(evidence.places)
     if not known:
-        return "The model has learned from none of these rows: they are judged by its predictions."
-    others = "" if known == rows else ", the others by predictions, as they are new to the model"
+        return "The model has learned from none of these rows: rows are judged by its predictions."
+    others = "" if known == rows else ", and the other rows, which are new to it, by predictions"
     return (
-        f"The model has learned from {known:,} of these {rows:,} rows (or from rows that are equal "
-        f"to them). They are judged out of bag{others}."
+        f"The model has learned from {known:,} of these {rows:,} rows (or from equal rows). These "
+        f"are judged out of bag{others}."
     )
 
 
 def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Section:
-    """Return the verdict, and the few numbers that a reader should see first."""
+    """Return a section with the verdict and the few numbers that a reader should see first."""
     blocks: list[Block] = [*give_verdict(evidence, workload)]
     if not evidence.is_own:
         blocks.append(Paragraph(_describe_rows(evidence)))
@@ -263,7 +264,10 @@ def _read(model: Detector, path: str, asked: ReportOptions) -> tuple[Any, str]:
 
 
 def _codes(model: Detector, table: Any, asked: ReportOptions, shown: str) -> Any:
-    """Return the labels of rows as codes; a model that was fitted without labels needs none."""
+    """Return the labels of rows as codes.
+
+    If there is no column of labels and the model was fitted without labels, all are unlabelled.
+    """
     n_rows = len(table)
     assume = settings_of(model).assumes_inliers
     outlier_label = model.outlier_label if asked.outlier_label is None else asked.outlier_label
@@ -298,7 +302,7 @@ def _judge_previous(previous: Any, table: Any, codes: Any) -> Evidence:
 
 
 def _find_times(model: Detector, table: Any, asked: str | None) -> Times | None:
-    """Return when rows happened: by the requested column, or by the first column of dates."""
+    """Return the times of rows, from the requested column or from the first column of dates."""
     if not hasattr(table, "column_names"):
         return None
     from boreod.tables import TableError

@@ -22,15 +22,19 @@ from boreod.tables.date_forms import is_filled
 from boreod.tables.number_formats import NumberFormat, parse
 from boreod.tables.preparing.dates import DateStep
 from boreod.tables.preparing.steps import CategoryStep, LevelStep, NumberStep, find_levels
-from boreod.text import listed, renamed_hint, show_number, show_percent
+from boreod.text import find_renames, listed, shorten, show_number, show_percent
 from boreod.tool.reasons import outputs_of
+from boreod.tool.scoring.judging import is_more
 
-# A count is a finding if the probability that chance gives such a count is below this.
-MAX_CHANCE = 1e-3
 MAX_SAMPLE_ROWS = 5000
 # The largest number of values in the sample, over all rows and columns.
 MAX_SAMPLE_NUMBERS = 2_000_000
 MAX_EXAMPLES = 3
+# The kinds of findings, the most important first.
+KINDS = (
+    "column", "unit", "missing", "unseen", "range", "shift", "share", "novel", "alerts",
+    "not scored", "training rows", "new columns", "order",
+)  # fmt: skip
 # A change of unit multiplies all of these quantiles by about the same factor.
 UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -87,6 +91,8 @@ class Tally:
     # The number of judged rows. Training rows that every bag holds cannot be judged.
     judged: int = 0
     alerts: int = 0
+    # The number of rows above the threshold for ranking by probability alone, novel or not.
+    above: int = 0
     novel: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     unseen: Counter[str] = field(default_factory=Counter)
@@ -127,7 +133,7 @@ class Tally:
 
     def merge(self, other: "Tally") -> None:
         """Add the counts and the sample of another tally."""
-        for name in ("rows", "known", "judged", "alerts", "novel"):
+        for name in ("rows", "known", "judged", "alerts", "above", "novel"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missing.update(other.missing)
         self.unseen.update(other.unseen)
@@ -152,8 +158,9 @@ def check_columns_of(model: Predictor, names: list[str]) -> Iterator[Finding]:
     needed = [_called(model, name, names) for name in model.preparation_.inputs_]
     gone = [name for name in needed if name not in names]
     new = [name for name in names if name not in trained]
+    renames = find_renames(gone, names, trained)
     for name in gone:
-        hint = renamed_hint(name, names, trained)
+        hint = f"; {shorten(renames[name])} is new: renamed?" if name in renames else ""
         text = f"{name}: the column is gone, and rows cannot be scored without it{hint}"
         yield Finding("column", name, text)
     if new and not gone:
@@ -165,6 +172,29 @@ def check_columns_of(model: Predictor, names: list[str]) -> Iterator[Finding]:
         yield Finding("order", None, text, False)
 
 
+def find_all(
+    model: Predictor,
+    header: list[str],
+    tally: Tally,
+    limits: Limits,
+    threshold: float | None = None,
+    **judged_by: bool,
+) -> list[Finding]:
+    """Return the findings about columns and rows of a table, the most important first.
+
+    ``header`` names all columns of the table. Other parameters are those of :func:`find_changes`.
+    """
+    found = list(check_columns_of(model, header))
+    gone = {finding.column for finding in found if finding.kind == "column"}
+    if gone:
+        text = "without these columns, probabilities, alerts and novel rows are not checked"
+        found.append(Finding("not scored", None, text, False))
+        gone.add(None)
+    changes = find_changes(model, tally, limits, threshold, **judged_by)
+    found += [change for change in changes if change.column not in gone]
+    return sorted(found, key=lambda finding: (not finding.is_alarm, KINDS.index(finding.kind)))
+
+
 def find_changes(
     model: Predictor,
     tally: Tally,
@@ -172,11 +202,13 @@ def find_changes(
     threshold: float | None = None,
     *,
     novelty: bool = True,
+    by_probability: bool = False,
 ) -> Iterator[Finding]:
     """Yield the findings about a table, given the tally of all its rows.
 
     ``threshold`` is the probability above which a row is an alert. If it is None, the number of
-    alerts is not checked. If ``novelty`` is True, novel rows are alerts, too.
+    alerts is not checked. If ``novelty`` is True, novel rows are alerts, too, unless rows are
+    ranked ``by_probability``.
     """
     if not tally.rows:
         return
@@ -192,7 +224,12 @@ def find_changes(
             "of bag"
         )
         yield Finding("training rows", None, text, False)
-    yield from _check_alerts(model, tally, limits, threshold, novelty)
+    if novelty:
+        yield from _check_novelty(model, tally, limits)
+    if threshold is not None and tally.judged:
+        alerts = tally.above if by_probability else tally.alerts
+        usual = _usual_alerts(model, novelty and not by_probability, threshold)
+        yield from _check_alerts(alerts, tally.judged, usual, limits)
 
 
 def _check_cells(
@@ -217,7 +254,7 @@ def _find_more(
     """Yield columns with a higher count than expected: name, share, and share in training."""
     for name, count in counts.items():
         usual = expected.get(name, 0.0)
-        if count / rows > usual + limit and _is_more(count, rows, usual):
+        if count / rows > usual + limit and is_more(count, rows, usual):
             yield name, count / rows, usual
 
 
@@ -262,7 +299,7 @@ def _range_difference(
 ) -> str | None:
     """Say how many rows are outside the training range of a column; None if they are few."""
     count = int(tally.outside[place])
-    if count <= limit * rows or not _is_more(count, rows, 1.0 / profile.rows):
+    if count <= limit * rows or not is_more(count, rows, 1.0 / profile.rows):
         return None
     seen = model.fitted_.seen
     ends = f"{show_number(float(seen.low[place]))} to {show_number(float(seen.high[place]))}"
@@ -316,27 +353,24 @@ def shift_difference(
     )
 
 
-def _check_alerts(
-    model: Predictor, tally: Tally, limits: Limits, threshold: float | None, novelty: bool
-) -> Iterator[Finding]:
+def _check_novelty(model: Predictor, tally: Tally, limits: Limits) -> Iterator[Finding]:
     share = tally.novel / tally.rows
     usual = float(model.fitted_.seen.novel_training_rows().mean())
-    if novelty and share > usual + limits.novel and _is_more(tally.novel, tally.rows, usual):
+    if share > usual + limits.novel and is_more(tally.novel, tally.rows, usual):
         text = (
             f"novel rows: {show_percent(share)} of the rows ({tally.novel:,}) are unlike all "
             f"training rows, was {show_percent(usual)}"
         )
         yield Finding("novel", None, text)
-    if threshold is None or not tally.judged:
-        return
-    usual = _usual_alerts(model, novelty, threshold)
-    share = tally.alerts / tally.judged
-    others = tally.judged - tally.alerts
-    more = share > limits.alerts * usual and _is_more(tally.alerts, tally.judged, usual)
-    fewer = share * limits.alerts < usual and _is_more(others, tally.judged, 1.0 - usual)
+
+
+def _check_alerts(alerts: int, judged: int, usual: float, limits: Limits) -> Iterator[Finding]:
+    share = alerts / judged
+    more = share > limits.alerts * usual and is_more(alerts, judged, usual)
+    fewer = share * limits.alerts < usual and is_more(judged - alerts, judged, 1.0 - usual)
     if more or fewer:
         text = (
-            f"alerts: {show_percent(share)} of the rows ({tally.alerts:,}), was "
+            f"alerts: {show_percent(share)} of the rows ({alerts:,}), was "
             f"{show_percent(usual)} of the training rows"
         )
         yield Finding("alerts", None, text)
@@ -373,13 +407,6 @@ def _expected(
 def _steps(model: Predictor) -> list[Any]:
     """Return the steps of the preparation; plain numbers have none."""
     return getattr(model.preparation_, "steps_", [])
-
-
-def _is_more(count: int, rows: int, share: float) -> bool:
-    """Return whether a count of rows is larger than the expected share and chance explain."""
-    from scipy.special import bdtrc
-
-    return count > 0 and bool(bdtrc(count - 1, rows, min(max(share, 1e-9), 1.0)) < MAX_CHANCE)
 
 
 def _column(model: Predictor, batch: Any, name: str) -> Any:

@@ -1,8 +1,12 @@
-"""Compare two models on a labelled table: which model ranks better, and which decisions differ?"""
+"""Compare a table with the training table, and two models on a labelled table.
+
+The second comparison says which model ranks better, and which decisions differ.
+"""
 
 from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from os import fspath
+from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,16 +18,79 @@ from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Progress, plain_interrupts
 from boreod.predictor import Predictor, assess, prepare, settings_of
 from boreod.tables import TableError, open_table, read_label_column
-from boreod.tables.arrow import pa
+from boreod.tables.arrow import MissingColumnsError, pa
+from boreod.tables.cells import TYPES
 from boreod.tables.reader import TableReader
 from boreod.tables.reading.blocks import check_columns
 from boreod.tables.reading.locations import STANDARD
 from boreod.text import count_of, shorten
-from boreod.tool.scoring import judging
-from boreod.tool.scoring.scoring import BATCH_ROWS, Scoring
+from boreod.tool.scoring import judging, parts
+from boreod.tool.scoring.checking import Finding, Limits, Tally
+from boreod.tool.scoring.scoring import BATCH_ROWS, ScoreOptions, Scoring, types_to_read
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: None}
+
+
+@dataclass(frozen=True)
+class CheckedTable:
+    """The number of rows of a table, and its findings: the differences from the training table."""
+
+    rows: int
+    findings: list[Finding]
+
+
+def check_table(
+    model: Predictor,
+    source: str | PathLike[str],
+    *,
+    limits: Limits | None = None,
+    threshold: float | str | None = None,
+    novelty: bool = True,
+    reading: dict[str, Any] | None = None,
+    verbose: bool = False,
+) -> CheckedTable:
+    """Return how a table differs from the training table; memory does not depend on its length.
+
+    Parameters
+    ----------
+    limits
+        How far the table may differ. If None, the default limits are used.
+    threshold, novelty
+        As in :class:`ScoreOptions`. With ``"alerts:20"`` the number of alerts is not checked.
+    model, source, reading, verbose
+        As in :func:`score_table`.
+    """
+    name = fspath(source)
+    scoring = Scoring.plan(model, ScoreOptions((), threshold=threshold, novelty=novelty))
+    chosen = limits or Limits()
+    given = dict(reading or {})
+    # Without ids or times, the time since the last row cannot be computed.
+    if not model.preparation_.since_:
+        given["optional"] = scoring.columns or ()
+    tally = Tally()
+    try:
+        with parts.open_whole(name, scoring, given, verbose) as table:
+            header = table.header
+            batches = table.parts[0].read(table.schema, BATCH_ROWS)
+            gone = [name for name in scoring.columns or () if name not in header]
+            batches = _with_empty(batches, gone, types_to_read(model.preparation_))
+            for _ in scoring.score_all(batches, tally=tally):
+                pass
+            scoring = scoring.ranked(tally.novel, tally.rows)
+    except MissingColumnsError as error:
+        renames = given.get("rename", {})
+        header = [renames.get(known, known) for known in error.known]
+    return CheckedTable(tally.rows, scoring.find(tally, chosen, header))
+
+
+def _with_empty(batches: Iterable[Any], gone: list[str], types: dict[str, Any]) -> Iterator[Any]:
+    """Yield batches with empty columns for those that are gone, so that others can be compared."""
+    kinds = {name: TYPES.get(types.get(name, "text"), pa.string()) for name in gone}
+    for batch in batches:
+        empty = [pa.nulls(batch.num_rows, kind) for kind in kinds.values()]
+        names = [*batch.schema.names, *kinds]
+        yield pa.RecordBatch.from_arrays([*batch.columns, *empty], names) if gone else batch
 
 
 @dataclass(frozen=True)

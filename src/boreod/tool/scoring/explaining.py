@@ -1,5 +1,6 @@
 """Explain the most suspicious rows of a table, or the rows that a user asks for."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,7 +17,15 @@ from boreod.tables.cells import as_text
 from boreod.tables.reading.blocks import ROWS, row_numbers
 from boreod.text import listed
 from boreod.tool.reasons import as_prose, write_reasons
-from boreod.tool.scoring.judging import alert_threshold, is_alert, suspicion_of, top_reasons
+from boreod.tool.scoring.judging import (
+    NOVEL,
+    alert_threshold,
+    is_alert,
+    is_unlike_training,
+    say_unlike,
+    suspicion_of,
+    top_reasons,
+)
 
 
 @dataclass(frozen=True)
@@ -86,32 +95,38 @@ def explain_top(
     reasons
         Maximum number of reasons for each row.
     novelty
-        Whether novel rows are alerts and come first.
+        Whether novel rows are alerts and come first, unless very many rows are novel.
     verbose
         Whether to show a progress bar if the work takes long.
     """
-    # The most suspicious rows so far.
+    # The most suspicious rows so far, by novelty or by probability alone, in their order.
     best: list[Any] = []
     numbers = np.empty(0, np.int64)
-    suspicion = np.empty(0)
-    seen = 0
+    # For each of these rows, its suspicion and its log-odds.
+    keys = np.empty((2, 0))
+    seen = novel = 0
     with Progress("scoring", None, verbose) as progress, plain_interrupts():
         for batch in filter(len, batches):
             found = assess(model, prepare(model, batch, seen + 1), novelty=novelty)
             own = suspicion_of(found.log_odds, found.novelty)
-            suspicion = np.concatenate([suspicion, own])
+            keys = np.hstack([keys, [own, found.log_odds]])
             numbers = np.concatenate([numbers, row_numbers(batch, seen + 1)])
-            order = np.argsort(-suspicion, kind="stable")[:number]
-            suspicion = suspicion[order]
-            numbers = numbers[order]
+            kept = np.unique(np.argsort(-keys, axis=1, kind="stable")[:, :number])
+            keys = keys[:, kept]
+            numbers = numbers[kept]
             both = pa.concat_tables([*best, pa.Table.from_batches([batch])])
-            best = [both.take(pa.array(order))]
+            best = [both.take(pa.array(kept))]
+            novel += int(np.count_nonzero(own >= NOVEL))
             seen += batch.num_rows
             progress.advance()
         if not best:
             raise TableError("The table has no rows to explain.")
-        first = best[0].combine_chunks().to_batches()[0]
-        return _explain(model, first, numbers, ids, reasons, novelty)
+        by_probability = novel > 0 and is_unlike_training(model, novel, seen)
+        if by_probability:
+            warnings.warn(say_unlike(novel, seen), stacklevel=2)
+        order = np.argsort(-keys[int(by_probability)], kind="stable")[:number]
+        batch = best[0].take(pa.array(order)).combine_chunks().to_batches()[0]
+        return _explain(model, batch, numbers[order], ids, reasons, novelty, by_probability)
 
 
 def explain_rows(
@@ -186,17 +201,20 @@ def _explain(
     ids: Sequence[str] | None,
     reasons: int,
     novelty: bool,
+    by_probability: bool = False,
 ) -> list[ExplainedRow]:
     rows = prepare(model, batch, int(numbers[0]))
     found = assess(model, rows, True, novelty)
     assert found.explanation is not None
     names = model.preparation_.ids_ if ids is None else ids
-    suspicion = suspicion_of(found.log_odds, found.novelty)
+    counts_novelty = novelty and not by_probability
+    suspicion = suspicion_of(found.log_odds, found.novelty if counts_novelty else None)
+    limit = alert_threshold(model, novelty=counts_novelty)
     columns: dict[str, Any] = {
         "row": numbers.tolist(),
         "ids": batch.select(list(names)).to_pylist() if names else [{} for _ in numbers],
         "probability": expit(found.log_odds).tolist(),
-        "outlier": is_alert(suspicion, alert_threshold(model, novelty=novelty)).tolist(),
+        "outlier": is_alert(suspicion, limit).tolist(),
         "reasons": top_reasons(found.explanation, reasons),
         "words": [
             [reason.shown for reason in row]

@@ -2,11 +2,12 @@
 
 Rows are ranked by their *suspicion*. The suspicion of most rows is their log-odds. The suspicion of
 a novel row is a larger number, which grows with the distance to the training rows. So novel rows
-rank first, whatever their log-odds are. This module does not need pyarrow, so reports on plain
-numbers can use it.
+rank first, whatever their log-odds are. If very many rows are novel, the whole table is unlike the
+training table, and novelty tells nothing about single rows; they are then ranked by their log-odds.
+This module does not need pyarrow, so reports on plain numbers can use it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,27 +19,38 @@ from boreod.ensemble.novelty import Novelty
 from boreod.metrics import Compared, compare_rankings
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.predictor import Predictor
+from boreod.text import show_percent
 from boreod.tool.reasons import as_prose
 
 # Probabilities of larger log-odds are 1 in float64, or nearly so.
 CERTAIN = 36.0
 # The lowest suspicion of a novel row is far above all log-odds.
 NOVEL = 1e200
+# If the share of novel rows exceeds that of the training rows by more than this, a table is unlike
+# the training table. In halves of 23 public tables, at most 0.2 % of the rows are novel to a model
+# of the other half. In a file out of unit, nearly all rows are.
+MAX_NOVEL = 0.05
+# In a smaller table, a few novel rows may be a large share.
+MIN_ROWS = 30
+# A count is more than chance explains if chance gives such a count with a lower probability.
+MAX_CHANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the requested number of alerts ends.
+    """Where alerts end, if not at the usual threshold.
 
     Rows above ``suspicion`` are alerts. Rows with exactly this suspicion are alerts if their row
-    number is at most ``last_row``.
+    number is at most ``last_row``. If rows are ranked by probability alone, their suspicion is
+    their log-odds.
     """
 
     suspicion: float
     last_row: int
+    by_probability: bool = field(default=False, repr=False)
 
     @classmethod
-    def find(cls, suspicion: NDArray, alerts: int) -> "Cut":
+    def find(cls, suspicion: NDArray, alerts: int, by_probability: bool = False) -> "Cut":
         """Return the cut for rows in table order; among equal suspicions, earlier rows come first.
 
         Examples
@@ -47,10 +59,11 @@ class Cut:
         Cut(suspicion=0.5, last_row=1)
         """
         if alerts >= len(suspicion):
-            return cls(-np.inf, 0)
+            return cls(-np.inf, 0, by_probability)
         lowest = float(np.partition(suspicion, -alerts)[-alerts])
         left = alerts - int(np.count_nonzero(suspicion > lowest))
-        return cls(lowest, int(np.flatnonzero(suspicion == lowest)[left - 1]) + 1)
+        last = int(np.flatnonzero(suspicion == lowest)[left - 1]) + 1
+        return cls(lowest, last, by_probability)
 
     def alerts(self, suspicion: NDArray, first_row: int) -> NDArray:
         """Return which rows are alerts; ``first_row`` is the row number of the first row."""
@@ -82,6 +95,30 @@ def suspicion_of(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
 def is_alert(suspicion: NDArray, threshold: float) -> NDArray:
     """Return which rows are alerts: rows above a probability, and novel rows."""
     return (suspicion > logit(threshold)) | (suspicion >= NOVEL)
+
+
+def is_more(count: int, rows: int, share: float) -> bool:
+    """Return whether a count of rows is larger than the expected share and chance explain."""
+    from scipy.special import bdtrc
+
+    return count > 0 and bool(bdtrc(count - 1, rows, min(max(share, 1e-9), 1.0)) < MAX_CHANCE)
+
+
+def is_unlike_training(model: Predictor, novel: int, rows: int) -> bool:
+    """Return whether so many rows of a table are novel that novelty cannot rank them."""
+    if rows < MIN_ROWS or novel <= MAX_NOVEL * rows:
+        return False
+    return is_more(novel, rows, MAX_NOVEL + model.fitted_.seen.novel_training_rows().mean())
+
+
+def say_unlike(novel: int, rows: int) -> str:
+    """Say why rows are ranked by probability, and what to do."""
+    return (
+        f"This table is unlike the training table: {show_percent(novel / rows)} of its rows "
+        f"({novel:,}) are novel. So rows are ranked by probability, and a novel row is no alert by "
+        "that alone. Look for a wrong unit or a wrong column (boreod check), and repair it "
+        "(--scale, --rename)."
+    )
 
 
 def rank(suspicion: NDArray, ascending: NDArray) -> NDArray:

@@ -19,6 +19,7 @@ from boreod.files import whole_file
 from boreod.parallel import Engine, Progress
 from boreod.tables import TableError, open_table
 from boreod.tables.arrow import pa, parquet, rebatch
+from boreod.tables.reader import settle
 from boreod.tables.reading import locations
 from boreod.tables.reading.binary_files import (
     Member,
@@ -27,7 +28,7 @@ from boreod.tables.reading.binary_files import (
     read_rows,
     unified_schema,
 )
-from boreod.tables.reading.blocks import Options
+from boreod.tables.reading.blocks import Options, ReadOptions
 from boreod.tables.writer import writing
 from boreod.tool.scoring.scoring import ScoreOptions, Scoring
 
@@ -59,9 +60,13 @@ class ChunkedFile:
 
 
 class PartedTable(NamedTuple):
-    """A table with its parts; only a table that is read in chunks has ``files`` and ``rows``."""
+    """A table with its parts; only a table that is read in chunks has ``files`` and ``rows``.
+
+    ``header`` names all columns of the table, read or not.
+    """
 
     schema: Any
+    header: list[str]
     parts: list[Part]
     files: list[ChunkedFile]
     rows: int | None
@@ -83,7 +88,7 @@ def open_whole(
                     yield batch
                     progress.advance()
 
-        yield PartedTable(reader.schema, [Part(1, read)], [], None)
+        yield PartedTable(reader.schema, reader.header, [Part(1, read)], [], None)
 
 
 def open_chunks(
@@ -97,8 +102,7 @@ def open_chunks(
             "scored.parquet), without --engine."
         )
     place = locations.find_place(path)
-    wanted = scoring.reading(reading)
-    options = Options(types=wanted["types"], columns=wanted["columns"])
+    options = settle(ReadOptions(**scoring.reading(reading)))
     members = find_members(place, options.types)
     footers = engine.map(read_footer, members, "looking into files", [options])
     schema = unified_schema(members, footers)
@@ -111,22 +115,23 @@ def open_chunks(
     first_row = 1
     for member, footer in zip(members, footers, strict=True):
         own = [
-            Part(first_row + start, partial(_read_chunk, member, start, stop))
+            Part(first_row + start, partial(_read_chunk, member, schema, options, start, stop))
             for start, stop in split_rows(footer.groups, most)
         ]
         files.append(ChunkedFile(len(files), member.name, own, footer.added))
         chunks += own
         first_row += sum(footer.groups)
-    return PartedTable(schema, chunks, files, rows)
+    header = list(dict.fromkeys(name for footer in footers for name in footer.header))
+    return PartedTable(options.repaired(schema), header, chunks, files, rows)
 
 
 def _read_chunk(
-    member: Member, start: int, stop: int, schema: Any, batch_rows: int
+    member: Member, schema: Any, options: Options, start: int, stop: int, _: Any, batch_rows: int
 ) -> Iterator[Any]:
     """Yield rows ``start`` to ``stop`` of a file; raise if the file has fewer rows by now."""
     rows = 0
     for batch in rebatch(read_rows(member, schema, batch_rows, start, stop), batch_rows):
-        yield batch
+        yield options.repair(batch) if options.rename or options.scale else batch
         rows += batch.num_rows
     if rows != stop - start:
         raise TableError(f"{member.place.shown} has changed while it was being read. Start again.")
@@ -217,7 +222,8 @@ class FileStore:
         self.file.seek(0)
 
     def open(self, _: int) -> AbstractContextManager[Any]:
-        """Return the file, open for reading."""
+        """Return the file, open for reading from its beginning."""
+        self.file.seek(0)
         return nullcontext(self.file)
 
 

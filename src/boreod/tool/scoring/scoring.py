@@ -1,5 +1,6 @@
 """Score record batches: probability, decision, novelty, and reasons on request."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.ensemble.calibration import expit
+from boreod.ensemble.calibration import expit, logit
 from boreod.ensemble.fitted import Assessment
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import plain_interrupts
@@ -21,7 +22,7 @@ from boreod.tables.reading.blocks import check_columns, row_numbers
 from boreod.text import listed
 from boreod.tool.reasons import as_prose, write_reasons
 from boreod.tool.scoring import judging
-from boreod.tool.scoring.checking import Tally
+from boreod.tool.scoring.checking import Finding, Limits, Tally, find_all
 from boreod.validation import check_fitted
 
 BATCH_ROWS = 20_000
@@ -48,7 +49,9 @@ class ScoreOptions:
         the twenty most suspicious rows of this table are alerts. Novel rows are more suspicious
         than other rows. Among rows with equal suspicion, the first in the table are alerts.
     novelty
-        Whether novel rows are alerts and rank first, and the output has columns about novelty.
+        Whether novel rows are alerts and rank first, and the output has columns about novelty. If
+        more than ``judging.MAX_NOVEL`` of the rows of a whole table are novel, the probability
+        alone decides which rows rank first and are alerts.
     numbers
         Whether reasons are column names with contributions to the log-odds instead of sentences.
     batch_rows
@@ -71,6 +74,8 @@ class Scoring:
 
     ``carry`` holds the columns to copy. If it is empty, rows are numbered. If it is None, all
     columns are copied. ``alerts`` is the requested number of alerts in this table, if any.
+    ``alone`` is the threshold if novel rows are not counted. If ``by_probability`` is True, this
+    threshold decides, and novelty does not.
     """
 
     model: Predictor
@@ -78,6 +83,8 @@ class Scoring:
     options: ScoreOptions = ScoreOptions()
     threshold: float = 0.5
     alerts: int | None = None
+    alone: float = 0.5
+    by_probability: bool = False
 
     @classmethod
     def plan(cls, model: Predictor, options: ScoreOptions) -> "Scoring":
@@ -89,10 +96,12 @@ class Scoring:
         check_fitted(model)
         carried = model.preparation_.ids_ if options.carry is None else tuple(options.carry)
         alerts = judging.count_of_alerts(options.threshold)
-        threshold = 1.0
-        if alerts is None:
-            threshold = judging.alert_threshold(model, options.threshold, options.novelty)
-        return cls(model, None if options.all_columns else carried, options, threshold, alerts)
+        limits = [
+            1.0 if alerts else judging.alert_threshold(model, options.threshold, novelty)
+            for novelty in (options.novelty, False)
+        ]
+        carry = None if options.all_columns else carried
+        return cls(model, carry, options, limits[0], alerts, limits[1])
 
     @property
     def columns(self) -> list[str] | None:
@@ -138,16 +147,39 @@ class Scoring:
         carried = [given.field(name) for name in names] or [pa.field("row", pa.int64())]
         return pa.schema([*carried, *(pa.field(*pair) for pair in self.added)])
 
+    def ranked(self, novel: int, rows: int) -> "Scoring":
+        """Return how to rank a table with so many novel rows: by novelty, or by probability."""
+        is_unlike = self.knows_novelty and judging.is_unlike_training(self.model, novel, rows)
+        return replace(self, threshold=self.alone, by_probability=True) if is_unlike else self
+
+    def find(self, tally: Tally, limits: Limits, header: list[str]) -> list[Finding]:
+        """Return the findings about a table, given all its columns and a tally of its rows."""
+        # If the user asks for a number of alerts, this number is not checked.
+        threshold = self.threshold if self.alerts is None else None
+        return find_all(
+            self.model,
+            header,
+            tally,
+            limits,
+            threshold,
+            novelty=self.knows_novelty,
+            by_probability=self.by_probability,
+        )
+
     def without_training(self, n_jobs: int | None) -> "Scoring":
         """Return a copy for workers, without the data that only a fit needs."""
         return replace(self, model=for_workers(self.model, n_jobs))
 
     def cut(self, suspicion: NDArray) -> judging.Cut | None:
-        """Return where the requested alerts end; None if no number of alerts is requested.
+        """Return where alerts end; None if scores already say which rows are alerts.
 
         ``suspicion`` holds all rows in the order of the table.
         """
-        return None if self.alerts is None else judging.Cut.find(suspicion, self.alerts)
+        if self.alerts is not None:
+            return judging.Cut.find(suspicion, self.alerts, self.by_probability)
+        if self.by_probability:
+            return judging.Cut(float(logit(self.threshold)), 0, True)
+        return None
 
     def check(self, known: list[str]) -> None:
         """Raise if a column is missing, or if a column to copy has the name of a result."""
@@ -163,8 +195,8 @@ class Scoring:
 
     def score(
         self, batch: Any, first_row: int = 1, tally: Tally | None = None
-    ) -> tuple[Any, NDArray]:
-        """Return the scores of a batch, without ranks, and the suspicions of its rows.
+    ) -> tuple[Any, NDArray, NDArray]:
+        """Return the scores of a batch without ranks, and suspicions and log-odds of its rows.
 
         If a ``tally`` is given, it counts the rows for a check of the table.
         """
@@ -188,7 +220,8 @@ class Scoring:
             columns["outside"] = pa.array(outside, pa.string())
         if found.explanation is not None:
             columns |= self._reason_columns(batch, rows, found)
-        return pa.RecordBatch.from_pydict(columns, schema=self.schema(batch.schema)), suspicion
+        scores = pa.RecordBatch.from_pydict(columns, schema=self.schema(batch.schema))
+        return scores, suspicion, found.log_odds
 
     def _count_alerts(self, tally: Tally, rows: NDArray, found: Assessment, first_row: int) -> None:
         """Count alerts and novel rows; rows of the training table are judged out of bag."""
@@ -198,6 +231,7 @@ class Scoring:
             known=int(np.count_nonzero(places != UNKNOWN)),
             judged=int(np.count_nonzero(~np.isnan(judged))),
             alerts=int(np.count_nonzero(judging.is_alert(judged, self.threshold))),
+            above=int(np.count_nonzero(odds > logit(self.alone))),
             novel=int(np.count_nonzero(judged >= judging.NOVEL)),
         )
         tally.merge(counts)
@@ -218,8 +252,8 @@ class Scoring:
 
     def score_all(
         self, batches: Iterable[Any], first_row: int = 1, tally: Tally | None = None
-    ) -> Iterator[tuple[Any, NDArray]]:
-        """Yield scores and suspicions of consecutive batches; memory does not grow with them."""
+    ) -> Iterator[tuple[Any, NDArray, NDArray]]:
+        """Yield the scores of consecutive batches; memory does not grow with them."""
         for batch in batches:
             self.check(batch.schema.names)
             if batch.num_rows:
@@ -250,6 +284,8 @@ def score_frame(
 ) -> Any:
     """Return ids, probability, rank, decision, novelty and reasons, in the same kind of frame.
 
+    If very many rows are novel, a warning says that they are ranked by probability.
+
     Parameters
     ----------
     model
@@ -275,7 +311,12 @@ def score_frame(
     batches = table.combine_chunks().to_batches()
     if not batches:
         raise TableError("The table has no rows to score.")
-    scored, suspicion = scoring.score(batches[0])
+    scored, suspicion, log_odds = scoring.score(batches[0])
+    novel = int(np.count_nonzero(suspicion >= judging.NOVEL))
+    scoring = scoring.ranked(novel, len(suspicion))
+    if scoring.by_probability:
+        warnings.warn(judging.say_unlike(novel, len(suspicion)), stacklevel=2)
+        suspicion = log_odds
     result = with_ranks(scored, suspicion, np.sort(suspicion), scoring.cut(suspicion))
     return like_input(pa.Table.from_batches([result]), frame)
 
@@ -290,6 +331,9 @@ def map_in_arrow(
     numbers: bool = False,
 ) -> "ArrowMap":
     """Return a function for ``DataFrame.mapInArrow`` of Spark, with a method for its schema.
+
+    Rows come in parts, so nobody knows whether the whole table is unlike the training table: novel
+    rows are always alerts.
 
     Parameters
     ----------
@@ -340,7 +384,7 @@ class ArrowMap:
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield record batches with ids, probability, decision, novelty and reasons of all rows."""
-        for scored, _ in self.scoring.score_all(batches):
+        for scored, _, _ in self.scoring.score_all(batches):
             yield scored
 
     def schema(self, given: Any) -> Any:

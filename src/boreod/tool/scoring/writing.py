@@ -7,8 +7,8 @@ file or folder, and only 8 bytes per row stay in memory.
 import os
 from array import array
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -20,19 +20,17 @@ from boreod.ensemble.calibration import expit
 from boreod.files import keep_permissions, whole_file
 from boreod.parallel import Engine, Progress, Threads, current_engine, use_engine
 from boreod.predictor import Predictor
-from boreod.tables import TableError, TableWriter, open_table
+from boreod.tables import TableError, TableWriter
 from boreod.tables.arrow import pa, parquet
 from boreod.tables.reading.locations import STANDARD, SUFFIXES, local_path, refuse_address
 from boreod.tables.writer import writing
 from boreod.tool.scoring import parts
-from boreod.tool.scoring.checking import Finding, Limits, Tally, check_columns_of, find_changes
-from boreod.tool.scoring.judging import NOVEL, Cut, is_alert
+from boreod.tool.scoring.checking import Finding, Limits, Tally
+from boreod.tool.scoring.judging import NOVEL, Cut, is_alert, say_unlike
 from boreod.tool.scoring.scoring import (
-    BATCH_ROWS,
     ScoreOptions,
     Scoring,
     ranked_schema,
-    types_to_read,
     with_ranks,
 )
 
@@ -62,6 +60,12 @@ class ScoreSummary:
         Number of files in the output.
     asked
         Requested number of alerts; None if a threshold decides which rows are alerts.
+    findings
+        The differences from the training table, the most important first; also in the notes.
+    ranked_by
+        ``"novelty"`` if novel rows rank first, or ``"probability"``.
+    warning
+        Why novel rows of a table do not rank first, although they are known; otherwise None.
     """
 
     rows: int
@@ -72,6 +76,17 @@ class ScoreSummary:
     notes: tuple[str, ...] = ()
     files: int = 1
     asked: int | None = None
+    findings: tuple[Finding, ...] = ()
+    ranked_by: str = "novelty"
+    warning: str | None = None
+
+
+class UnlikeTrainingError(TableError):
+    """A table is not scored because it is unlike the training table; ``findings`` say why."""
+
+    def __init__(self, text: str, findings: Iterable[Finding] = ()) -> None:
+        super().__init__(text)
+        self.findings = list(findings)
 
 
 def score_table(
@@ -81,6 +96,7 @@ def score_table(
     options: ScoreOptions | None = None,
     *,
     reading: dict[str, Any] | None = None,
+    strict: bool = False,
     verbose: bool = False,
 ) -> ScoreSummary:
     """Score a table, and write the scores to a file, or scores of Parquet files to a folder.
@@ -107,7 +123,9 @@ def score_table(
     options
         What the scored table holds.
     reading
-        Options of ``boreod.tables.open_table``.
+        Options of ``boreod.tables.open_table``, such as ``{"scale": {"weight": 0.001}}``.
+    strict
+        Whether to write nothing, and raise an error, if ``check_table`` would raise an alarm.
     verbose
         Whether to show a progress bar if the work takes long.
     """
@@ -136,6 +154,13 @@ def score_table(
             engine = Threads(model.n_jobs)
         scoring.check(table.schema.names)
         suspicion, tally = _score_parts(table, scoring, store, engine)
+        scoring = scoring.ranked(tally.novel, tally.rows)
+        findings = scoring.find(tally, Limits(), table.header)
+        if strict:
+            _refuse_alarms(findings)
+        novel = int(np.count_nonzero(suspicion >= NOVEL))
+        if scoring.by_probability:
+            suspicion = _read_log_odds(store, table.parts)
         cut = scoring.cut(suspicion)
         suspicion.sort()
         schema = ranked_schema(scoring.schema(table.schema))
@@ -152,9 +177,17 @@ def score_table(
                     progress.advance()
             if not len(suspicion):
                 writer.write(pa.RecordBatch.from_pylist([], schema))
+    summary = _summarize(suspicion, scoring, novel, findings)
     if writer is None:
-        return _summarize(suspicion, scoring, tally, len(suspicion), len(table.files))
-    return _summarize(suspicion, scoring, tally, writer.rows)
+        return replace(summary, written=len(suspicion), files=len(table.files))
+    return replace(summary, written=writer.rows)
+
+
+def _refuse_alarms(findings: list[Finding]) -> None:
+    alarms = [finding.text for finding in findings if finding.is_alarm]
+    if alarms:
+        text = f"The table is unlike the training table: {'; '.join(alarms)}."
+        raise UnlikeTrainingError(text, findings)
 
 
 def is_folder_name(path: str) -> bool:
@@ -172,73 +205,12 @@ def is_folder_name(path: str) -> bool:
     return not Path(path).suffix and not os.path.exists(path)
 
 
-@dataclass(frozen=True)
-class CheckedTable:
-    """The number of rows of a table, and its findings: the differences from the training table."""
-
-    rows: int
-    findings: list[Finding]
-
-
-def check_table(
-    model: Predictor,
-    source: str | PathLike[str],
-    *,
-    limits: Limits | None = None,
-    threshold: float | str | None = None,
-    novelty: bool = True,
-    reading: dict[str, Any] | None = None,
-    verbose: bool = False,
-) -> CheckedTable:
-    """Return how a table differs from the training table; memory does not depend on its length.
-
-    Parameters
-    ----------
-    limits
-        How far the table may differ. If None, the default limits are used.
-    threshold, novelty
-        As in :class:`ScoreOptions`. With ``"alerts:20"`` the number of alerts is not checked.
-    model, source, reading, verbose
-        As in :func:`score_table`.
-    """
-    name = fspath(source)
-    scoring = Scoring.plan(model, ScoreOptions((), threshold=threshold, novelty=novelty))
-    findings = []
-    # A pipe can be read only once.
-    if name != STANDARD:
-        given = reading or {}
-        types = {**given.get("types", {}), **types_to_read(model.preparation_)}
-        # Errors in unused columns do not matter, and errors in used columns are raised below.
-        with (
-            suppress(TableError),
-            open_table(name, **{**given, "types": types, "bad_cells": "missing"}) as reader,
-        ):
-            findings = list(check_columns_of(model, reader.schema.names))
-        if any(finding.is_alarm for finding in findings):
-            return CheckedTable(0, findings)
-    tally = Tally()
-    with parts.open_whole(name, scoring, reading, verbose) as table:
-        for _ in scoring.score_all(table.parts[0].read(table.schema, BATCH_ROWS), tally=tally):
-            pass
-    findings += _find_changes(scoring, tally, limits or Limits())
-    return CheckedTable(tally.rows, findings)
-
-
-def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> Iterator[Finding]:
-    # If the user asks for a number of alerts, this number is not checked.
-    threshold = scoring.threshold if scoring.alerts is None else None
-    return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.knows_novelty)
-
-
 def _summarize(
-    suspicion: NDArray, scoring: Scoring, tally: Tally, written: int, files: int = 1
+    suspicion: NDArray, scoring: Scoring, novel: int, findings: list[Finding]
 ) -> ScoreSummary:
     """Return the summary, given the suspicions of all rows in ascending order."""
-    novel = None
     notes = []
-    if scoring.knows_novelty:
-        novel = int(np.count_nonzero(suspicion >= NOVEL))
-    elif scoring.options.novelty:
+    if scoring.options.novelty and not scoring.knows_novelty:
         notes.append(
             "The model searches no neighbors: novel rows are not known and raise no alert. The "
             "column `outside` names values beyond the training range; a larger budget would show "
@@ -256,9 +228,18 @@ def _summarize(
                 f"The last alerts are {tied:,} rows with the same score; of these the first in "
                 "the table were taken."
             )
-    notes += [finding.text for finding in _find_changes(scoring, tally, Limits())]
+    is_first = scoring.knows_novelty and not scoring.by_probability
     return ScoreSummary(
-        len(suspicion), outliers, novel, threshold, written, tuple(notes), files, scoring.alerts
+        rows=len(suspicion),
+        outliers=outliers,
+        novel=novel if scoring.knows_novelty else None,
+        threshold=threshold,
+        written=len(suspicion),
+        notes=(*notes, *(finding.text for finding in findings)),
+        asked=scoring.alerts,
+        findings=tuple(findings),
+        ranked_by="novelty" if is_first else "probability",
+        warning=say_unlike(novel, len(suspicion)) if scoring.by_probability else None,
     )
 
 
@@ -293,7 +274,9 @@ def _score_part(
     """Write the scores of a part, and return the suspicions of its rows and a tally."""
     tally = Tally()
     suspicion = array("d")
-    schema_of_scores = scoring.schema(schema).append(pa.field("suspicion", pa.float64()))
+    schema_of_scores = scoring.schema(schema)
+    for name in ("log-odds", "suspicion"):
+        schema_of_scores = schema_of_scores.append(pa.field(name, pa.float64()))
     batches = part.read(schema, scoring.options.batch_rows)
     with (
         # Workers share the parts, so each part is scored by threads of one worker only.
@@ -302,12 +285,22 @@ def _score_part(
         store.create(part.first_row) as file,
         pa.ipc.new_stream(file, schema_of_scores) as sink,
     ):
-        for scored, own in scoring.score_all(batches, part.first_row, tally):
+        for scored, own, log_odds in scoring.score_all(batches, part.first_row, tally):
             # After Ctrl-C, this raises an error, which stops the worker.
             store.check()
-            sink.write_batch(scored.append_column("suspicion", pa.array(own)))
+            columns = [*scored.columns, pa.array(log_odds), pa.array(own)]
+            sink.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema_of_scores))
             suspicion.frombytes(np.ascontiguousarray(own, np.float64).tobytes())
     return np.frombuffer(suspicion, np.float64), tally
+
+
+def _read_log_odds(store: parts.Store, chunks: Iterable[parts.Part]) -> NDArray:
+    """Return the log-odds of all rows from the store."""
+    found = [np.empty(0)]
+    for part in chunks:
+        with store.open(part.first_row) as file:
+            found += [batch.column(-2).to_numpy() for batch in pa.ipc.open_stream(file)]
+    return np.concatenate(found)
 
 
 def read_ranked(
@@ -315,16 +308,16 @@ def read_ranked(
 ) -> Iterator[Any]:
     """Yield the scored batches of some parts with ranks; a ``cut`` decides which are alerts.
 
-    ``ascending`` holds the suspicions of all rows, sorted.
+    ``ascending`` holds the suspicions of all rows, sorted; or log-odds, if the ``cut`` says so.
     """
     for part in chunks:
         first_row = part.first_row
         with store.open(first_row) as file:
             for batch in pa.ipc.open_stream(file):
-                # The suspicion is the last column. Another column may have the same name.
-                last = batch.num_columns - 1
-                suspicion = batch.column(last).to_numpy()
-                scored = batch.select(list(range(last)))
+                # Log-odds and suspicion are the last columns. Others may have the same names.
+                by_probability = cut is not None and cut.by_probability
+                suspicion = batch.column(-2 if by_probability else -1).to_numpy()
+                scored = batch.select(list(range(batch.num_columns - 2)))
                 yield with_ranks(scored, suspicion, ascending, cut, first_row)
                 first_row += batch.num_rows
 
