@@ -22,6 +22,7 @@ test: .venv/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file benchmarks/mypy.ini
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	$(MAKE) test-checked
@@ -36,7 +37,9 @@ test-checked: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet -e '.[peers]'
-	for script in benchmarks/bench_*.py; do echo "$$script"; $(BIN)/python $$script; done
+	failed=""; for script in benchmarks/bench_*.py; do \
+		echo "$$script"; $(BIN)/python $$script || failed="$$failed $$script"; done; \
+	test -z "$$failed" || { echo "Failed:$$failed"; exit 1; }
 
 fuzz: .venv/ready
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

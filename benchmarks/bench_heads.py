@@ -5,6 +5,7 @@ and a budget are timed.
 """
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ def table(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return rows, labels
 
 
-def best(work: object, rounds: int = 5) -> float:
+def best(work: Callable[[], object], rounds: int = 5) -> float:
     """Return the seconds of the fastest of some calls."""
     return min(seconds(work) for _ in range(rounds))
 

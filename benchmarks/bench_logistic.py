@@ -16,6 +16,7 @@ from timing import best_of_both, report
 from boreod import BORE
 from boreod.ensemble.bags import BagPlan, draw_bags
 from boreod.ensemble.heads import LogisticHead
+from boreod.ensemble.logistic import fit_logistic
 from boreod.parallel import Threads
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -52,7 +53,8 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")
     X, y = load("cardio", 0)
-    table = BORE(random_state=0).fit(X, y).represent(X)
+    engine = Threads(-1)
+    table = BORE(random_state=0).fit(X, y).fitted_.represent(X, engine)
     labelled = np.random.default_rng(0).permutation(len(y))[: int(0.6 * len(y))]
     outliers, inliers = labelled[y[labelled] == 1], labelled[y[labelled] == 0]
     bags = draw_bags(outliers, inliers, len(y), BagPlan(50, 0.7), 0)
@@ -63,11 +65,9 @@ def main() -> None:
         spread = part.std(axis=0)
         scaled = (part - part.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf)
         designs.append(np.hstack([np.ones((len(part), 1)), scaled]))
-    engine = Threads(-1)
-    from boreod.ensemble.logistic import fit_logistic
-
-    ours = [fit_logistic(d[:, 1:], targets, PENALTY, np.ones(len(d)))[0] for d in designs]
-    reached = np.array([objective(d, targets, beta) for d, beta in zip(designs, ours, strict=True)])
+    solved = [fit_logistic(d[:, 1:], targets, PENALTY, np.ones(len(d)))[0] for d in designs]
+    both = zip(designs, solved, strict=True)
+    reached = np.array([objective(design, targets, beta) for design, beta in both])
     for solver in ("lbfgs", "newton-cg", "newton-cholesky"):
         for tolerance in 10.0 ** -np.arange(3, 14):
             values = solve_with(solver, tolerance, designs, targets)

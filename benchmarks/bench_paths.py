@@ -46,8 +46,8 @@ def paths() -> None:
     costs = Costs(dict(zip(model.columns_, prices.tolist(), strict=True)))
 
     def follow() -> Paths:
-        paths = Paths(table, list(range(len(prices))), bags, costs, Rules(PENALTY))
-        paths.rank(np.inf, Threads(-1))
+        paths = Paths(table, np.arange(len(prices)), bags, costs, Rules(PENALTY))
+        paths.rank(np.inf, Threads(-1), fill=True)
         return paths
 
     orders = [path.order for path in follow().paths[:2]]

@@ -6,6 +6,7 @@ It needs the environment variable BOREOD_DATA, the folder of the data sets.
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from timing import report
@@ -22,7 +23,7 @@ def main() -> None:
         print("skipped: BOREOD_DATA names no folder")
         return
     warnings.simplefilter("ignore", ColumnsLeftOutWarning)
-    options = dict(argument.split("=") for argument in sys.argv[1:])
+    options: dict[str, Any] = dict(argument.split("=") for argument in sys.argv[1:])
     for name, floor in FLOORS.items():
         pairs = [
             aucs(lambda seed: BORE(random_state=seed, **options), name, repetition)

@@ -6,7 +6,7 @@ kernels that do nothing else, with all data in the cache.
 """
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 
 import numpy as np
@@ -111,7 +111,7 @@ def measure_rates() -> tuple[float, dict[str, float]]:
 
 def time_scores(rows: NDArray) -> dict[str, float]:
     """Return the CPU seconds of every score in a fit, and of what COF and LDOF share."""
-    spent: Counter[str] = Counter()
+    spent: defaultdict[str, float] = defaultdict(float)
 
     def timed(owner: type, method: str, label: Callable[[object], str]) -> None:
         work = getattr(owner, method)

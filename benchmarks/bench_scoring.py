@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from timing import report
 
@@ -21,7 +22,7 @@ COLUMNS = 10
 BAR = 600
 
 
-def make_rows(number: int, seed: int) -> object:
+def make_rows(number: int, seed: int) -> Any:
     """Return rows with an id and a label; one in fifty is an outlier."""
     import numpy as np
     import pyarrow as pa
@@ -49,7 +50,8 @@ def prepare(number: int) -> None:
 
 def work(number: int) -> None:
     """Load the model, score the table if it has rows, and print seconds and peak memory in kB."""
-    from boreod.tool import load, score_table
+    from boreod import load
+    from boreod.tool import score_table
 
     model = load("model.boreod")
     started = time.perf_counter()

@@ -136,7 +136,7 @@ def test_columns_in_any_order_and_more_of_them(model, new):
         ({"outlier_label": "yes"}, "No row of column 'fraud' has the value 'yes'"),
         ({"drop": ["amonut"]}, "Did you mean 'amount'"),
         ({"ids": ["fraud"]}, "one role"),
-        ({"reading": {"drop": ["hour"]}}, "name them as `keep`"),
+        ({"reading": {"drop": ["hour"]}}, "pass them as `keep`"),
         ({"threshold": "often"}, "`threshold` must be"),
         ({"budget": "20 parsecs"}, "unit 'parsecs'"),
     ],

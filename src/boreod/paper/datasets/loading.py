@@ -89,7 +89,7 @@ def load(name: str, version: int = 1, data: Folder | None = None) -> Dataset:
     if not is_number(version, Integral) or version not in info.versions:
         raise ValueError(
             f"`version` of {info.name!r} must be an integer from 1 to {len(info.versions)}; got "
-            f"{version!r}. Leave `version` out for the first."
+            f"{version!r}. Leave it out for the first."
         )
     if info.group == "builtin":
         points, labels = _make_builtin(info)

@@ -266,8 +266,8 @@ def _describe_columns(evidence: Evidence, with_bags: bool, with_costs: bool) -> 
         text += " A row costs {} in large batches, and about {} if it comes alone.".format(*times)
     text += (
         " Raw columns come from the table. The other columns are outlier scores, which say how far "
-        "a row is from its neighbors, or how sparse its neighborhood is. The name of a score "
-        "contains the number of neighbors."
+        "a row is from its neighbors, or how sparse its neighborhood is. In a name such as knn_5, "
+        "5 is the number of neighbors."
     )
     if with_costs:
         text += (
