@@ -1,4 +1,4 @@
-"""Payments like those of a shop: amounts as text, timestamps, many merchants and devices, free text."""
+"""Payments like those of a shop: amounts as text, timestamps, many merchants and devices."""
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,8 @@ def make_payments(rows: int, known: int, seed: int) -> tuple[pd.DataFrame, np.nd
     merchants = np.where(kind == 0, random.integers(4000, 4040, rows), merchants)
     goods = random.choice(GOODS, rows)
     counts = random.integers(1, 5, rows)
-    texts = [f"order of {n} x {what}" for n, what in zip(counts, goods, strict=True)]
-    texts = np.where(kind == 1, "order of 1 x gift card", texts)
+    orders = [f"order of {n} x {what}" for n, what in zip(counts, goods, strict=True)]
+    texts = np.where(kind == 1, "order of 1 x gift card", orders)
     columns: dict[str, object] = {
         "payment_id": [f"p{number:09d}" for number in random.permutation(rows)],
         "paid_at": paid.round("s"),

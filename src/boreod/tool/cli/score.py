@@ -14,9 +14,10 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from boreod.text import count_of
+from boreod.text import count_of, show_bytes
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
+from boreod.tool.cli.models import describe_file, print_columns, print_limits
 
 
 @plain_errors
@@ -292,8 +293,6 @@ def narrow(
     """
     from boreod import load
     from boreod.tables.writer import check_target
-    from boreod.text import show_bytes
-    from boreod.tool.cli.models import describe_file, print_columns, print_limits
 
     check_target(output, [model])
     narrowed = load(model, jobs).within(options.read_amount(budget), batch_size=batch)
