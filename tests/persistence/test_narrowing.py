@@ -20,6 +20,7 @@ MODELS = {
     "minmax": Detector(FEW, scaling="minmax", **QUICK),
     "views": Detector(VIEWS, **QUICK),
     "a sample": Detector(FEW, reference=Reference(size=200), **MORE),
+    "every score": Detector(OutlierRepresentation("all", [3, 7], random_state=0), **QUICK),
     "BORE": BORE(FEW, **MORE),
     "unscaled": BORE(FEW, reference=Reference(input_scaling=None), **MORE),
     "no raw columns": BORE(OutlierRepresentation(["knn", "lof"], [5], passthrough=False), **MORE),
@@ -74,6 +75,15 @@ def test_saving_again_gives_the_same_bytes(labelled, tmp_path):
     loaded.within("60us")
     loaded.save(tmp_path / "b", narrowable=True)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["Detector", "views", "every score"])
+def test_another_machine_measures_prices_anew(name, labelled, tmp_path, monkeypatch):
+    fitted(name, labelled).save(tmp_path / "a", narrowable=True)
+    monkeypatch.setenv("BOREOD_CACHE", str(tmp_path / "cache"))
+    fast = load(tmp_path / "a").within("100us")
+    assert 0.0 < fast.cost_ <= 100e-6
+    assert list((tmp_path / "cache" / "prices").iterdir())
 
 
 def test_what_is_small_is_stored(labelled, tmp_path):

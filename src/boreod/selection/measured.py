@@ -272,9 +272,11 @@ def _time_view(
         narrow = replace(view, graph=view.graph.narrowed((k,), reverse_k))
         return clock.time(narrow.search, rows)
 
-    ks = view.graph.ks
+    # A view from a file may not search as far as novelty needs.
+    ks = tuple(sorted({*view.graph.ks, view.near}))
     searches = _at_all(ks, lambda k: search(k, 0))
-    reverse_ks = tuple(k for k in ks if k <= view.graph.reverse_k)
+    reading = [s.ks for s in view.scores if s.definition.reads == "reverse"]
+    reverse_ks = tuple(sorted(set().union(*reading)))
     reverse = _at_all(reverse_ks, lambda k: max(0.0, search(k, k) - searches[k]))
     block = view.search(rows[:SCORE_ROWS])
     for s in view.scores:
