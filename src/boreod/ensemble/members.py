@@ -63,6 +63,7 @@ BOOSTED_TREES = 100
 LOGISTIC_WORK = 10**10
 UNCHANGED = Correction(0.0)
 MAX_ROWS_PER_THREAD = 512
+MAX_ROWS_OUT_OF_BAG = 16_384
 MIN_SLOPE = 0.01
 FOLDS = 5
 MIN_OUTLIERS_PER_HEAD = 10
@@ -185,7 +186,7 @@ def learn_members(
             head = head.keep(recipe.trees_of(kind))
         member = Member(kind, head, features)
         use = outside[:, : _count_bags(kind, recipe, data)]
-        found.append((member, member.log_odds(data.table, use)))
+        found.append((member, _out_of_bag(member, data.table, use, engine)))
     if len(found) > 1:
         weighed = [(_weigh(member, odds, data.codes), odds) for member, odds in found]
         # Drop heads without evidence, unless no head has evidence.
@@ -197,6 +198,16 @@ def learn_members(
     weights, mean = stack(_on_lines(found), data.codes, evidence, n_folds)
     pairs = zip(found, weights.tolist(), strict=True)
     return [replace(member, weight=weight) for (member, _), weight in pairs], mean
+
+
+def _out_of_bag(member: Member, table: NDArray, use: NDArray, engine: Engine) -> NDArray:
+    """Return out-of-bag log-odds of all rows; threads take few rows each, to save memory."""
+
+    def judge(part: slice) -> NDArray:
+        return member.log_odds(table[part], use[part])
+
+    parts = list(blocks(len(table), MAX_ROWS_OUT_OF_BAG))
+    return np.concatenate(engine.map(judge, parts, "out-of-bag scores"))
 
 
 def learn_consensus(

@@ -23,6 +23,7 @@ from boreod.ensemble.heads import LogisticHead, TreeHead
 from boreod.ensemble.members import (
     FOLDS,
     KINDS,
+    MAX_ROWS_OUT_OF_BAG,
     BaggedTable,
     Recipe,
     fit_line,
@@ -32,6 +33,7 @@ from boreod.ensemble.members import (
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.parameters import Settings
 from boreod.ensemble.training_rows import TrainingRows
+from boreod.neighbors import blocks
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Scaler, fit_scaler
@@ -130,24 +132,10 @@ class Training:
         ``model`` is the detector. ``seeds`` holds one seed for the bags and one seed for the
         estimators.
         """
-        codes = found.codes
-        taught = bool((codes == OUTLIER).any())
-        if not taught:
+        if not (found.codes == OUTLIER).any():
             Options.of(model, settings).check_untaught()
-        rows = found.rows
-        names = found.preparation.names_
-        is_scaled = settings.reference.input_scaling == "minmax"
-        input_scaler = fit_scaler("minmax", rows) if is_scaled else None
-        points = rows if input_scaler is None else input_scaler.transform(rows)
-        apart = None if settings.reference.outliers else codes == OUTLIER
-        table = representation.fit_compute(points, names, model.n_estimators, apart)
-        columns = representation.fitted_columns_
-        scaler = fit_scaler(model.scaling if taught else "minmax", table, columns.n_raw)
-        low = np.minimum(rows.min(axis=0), found.later.min(axis=0))
-        high = np.maximum(rows.max(axis=0), found.later.max(axis=0))
-        seen = SeenRows(names, low, high, None, codes, input_scaler is not None)
-        known = Represented(input_scaler, columns, scaler, found.classes, found.shares, seen)
-        return cls.from_table(known, scaler.transform(table), settings, model, seeds, engine)
+        known, table = _represent(found, representation, settings, model)
+        return cls.from_table(known, table, settings, model, seeds, engine)
 
     @classmethod
     def from_table(
@@ -178,7 +166,9 @@ class Training:
                 seed = seeds[1] + KINDS.index("trees")
                 trees = TreeHead.fit(part, bags, options.recipe.n_trees, False, seed, engine)
                 weights = known.shares.weigh(codes)
-                odds = trees.log_odds(part)
+                # Some rows at a time take less memory.
+                rows = blocks(len(part), MAX_ROWS_OUT_OF_BAG)
+                odds = np.concatenate([trees.log_odds(part[some]) for some in rows])
                 assumed, plan = find_suspicious(assumed, odds, ~bags.holds, weights, bagging)
                 if plan is bagging and assumed.suspicious_by_group is None:
                     assumed = replace(assumed, trees=trees)
@@ -307,6 +297,31 @@ class Training:
         """Return the places of columns in the table."""
         place = {name: number for number, name in enumerate(self.columns.names)}
         return np.array([place[name] for name in names])
+
+
+def _represent(
+    found: TrainingRows, representation: "OutlierRepresentation", settings: Settings, model: Any
+) -> tuple[Represented, NDArray]:
+    """Fit the representation; return it with the scaled columns of all rows.
+
+    All other arrays are deleted before bags are drawn.
+    """
+    rows = found.rows
+    codes = found.codes
+    names = found.preparation.names_
+    is_scaled = settings.reference.input_scaling == "minmax"
+    input_scaler = fit_scaler("minmax", rows) if is_scaled else None
+    points = rows if input_scaler is None else input_scaler.transform(rows)
+    apart = None if settings.reference.outliers else codes == OUTLIER
+    table = representation.fit_compute(points, names, model.n_estimators, apart)
+    columns = representation.fitted_columns_
+    kind = model.scaling if (codes == OUTLIER).any() else "minmax"
+    scaler = fit_scaler(kind, table, columns.n_raw)
+    low = np.minimum(rows.min(axis=0), found.later.min(axis=0))
+    high = np.maximum(rows.max(axis=0), found.later.max(axis=0))
+    seen = SeenRows(names, low, high, None, codes, input_scaler is not None)
+    known = Represented(input_scaler, columns, scaler, found.classes, found.shares, seen)
+    return known, scaler.transform(table)
 
 
 @dataclass(frozen=True, eq=False)
