@@ -62,11 +62,11 @@ class IsolationTrees:
         """
         from sklearn.ensemble import IsolationForest
 
-        rows = points if apart is None else points[~apart]
+        rows = narrow(points) if apart is None else narrow(points)[~apart]
         size = min(SAMPLED, len(rows) if apart is None else max(1, len(rows) // 2))
         seed = random.randint(np.iinfo(np.int32).max)
         grown = IsolationForest(n_estimators=N_TREES, max_samples=size, random_state=seed)
-        grown.fit(narrow(rows))
+        grown.fit(rows)
         trees = [member.tree_ for member in grown.estimators_]
         lengths = [t.compute_node_depths() - 1.0 + mean_splits(t.n_node_samples) for t in trees]
         forest = cls(label, Trees.build(zip(trees, lengths, strict=True)), size)

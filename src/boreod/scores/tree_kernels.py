@@ -33,7 +33,9 @@ PackedTrees = tuple[NDArray, NDArray, tuple[NDArray, NDArray], NDArray]
 
 def narrow(table: NDArray) -> NDArray:
     """Return values as float32, which trees compare; values out of range are clipped."""
-    return np.clip(table, -LARGEST_FLOAT32, LARGEST_FLOAT32).astype(np.float32, order="C")
+    result = np.empty(table.shape, np.float32)
+    # Clipping into an array of this type takes no copy in float64.
+    return np.clip(table, -LARGEST_FLOAT32, LARGEST_FLOAT32, out=result, casting="unsafe")
 
 
 def pack(feature: NDArray, threshold: NDArray, right: NDArray) -> NDArray:
