@@ -61,16 +61,14 @@ def check_table(
     model, source, reading, verbose
         As in :func:`score_table`.
     """
-    name = fspath(source)
     scoring = Scoring.plan(model, ScoreOptions((), threshold=threshold, novelty=novelty))
-    chosen = limits or Limits()
     given = dict(reading or {})
     # Without ids or times, the time since the last row cannot be computed.
     if not model.preparation_.since_:
         given["optional"] = scoring.columns or ()
     tally = Tally()
     try:
-        with parts.open_whole(name, scoring, given, verbose) as table:
+        with parts.open_whole(fspath(source), scoring, given, verbose) as table:
             header = table.header
             batches = table.parts[0].read(table.schema, BATCH_ROWS)
             gone = [name for name in scoring.columns or () if name not in header]
@@ -79,9 +77,8 @@ def check_table(
                 pass
             scoring = scoring.ranked(tally.novel, tally.rows)
     except MissingColumnsError as error:
-        renames = given.get("rename", {})
-        header = [renames.get(known, known) for known in error.known]
-    return CheckedTable(tally.rows, scoring.find(tally, chosen, header))
+        header = error.known
+    return CheckedTable(tally.rows, scoring.find(tally, limits or Limits(), header))
 
 
 def _with_empty(batches: Iterable[Any], gone: list[str], types: dict[str, Any]) -> Iterator[Any]:
