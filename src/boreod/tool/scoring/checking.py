@@ -176,11 +176,7 @@ def check_columns_of(model: Predictor, names: list[str]) -> Iterator[Finding]:
 
 
 def find_all(
-    model: Predictor,
-    header: list[str],
-    tally: Tally,
-    limits: Limits,
-    **judged_by: Any,
+    model: Predictor, header: list[str], tally: Tally, limits: Limits, **judged_by: Any
 ) -> list[Finding]:
     """Return the findings about columns and rows of a table, the most important first.
 
@@ -350,8 +346,8 @@ def shift_difference(
     low, median, high = (show_number(float(end)) for end in np.quantile(values, [0.05, 0.5, 0.95]))
     middle = show_number(float(known[list(profile.shares).index(0.5)]))
     return (
-        f"values have moved: median {median}, was {middle}; nine of ten from {low} to {high}, was "
-        f"{show_number(typical[0])} to {show_number(typical[1])}"
+        f"values have moved: median {median}, was {middle}; nine of ten values are from {low} to "
+        f"{high}, was {show_number(typical[0])} to {show_number(typical[1])}"
     )
 
 

@@ -382,7 +382,7 @@ def _read_ids(
 def _note_learned(before: _Scored, after: _Scored, unknown: int) -> list[str]:
     """Return a note on how a model is judged on rows that it has learned from."""
     known = " and ".join(
-        f"the {name} model knows {found.learned:,}"
+        f"the {name} model has learned from {found.learned:,}"
         for name, found in (("old", before), ("new", after))
         if found.learned
     )
@@ -390,6 +390,6 @@ def _note_learned(before: _Scored, after: _Scored, unknown: int) -> list[str]:
         return []
     left = f"; {count_of(unknown, 'row')} in every bag cannot be judged so" if unknown else ""
     return [
-        f"Of these {len(before.chances):,} rows {known}, which were training rows or are equal to "
-        f"some: on these it is judged by its out-of-bag scores{left}."
+        f"Of these {len(before.chances):,} rows (or of equal rows), {known}. On such rows, a model "
+        f"is judged by its out-of-bag scores{left}."
     ]
