@@ -211,8 +211,7 @@ def typed_json(kind: Any, value: Any, where: str) -> Any:
     if get_origin(kind) is not None:
         return _typed_generic(get_origin(kind), get_args(kind), value, where)
     if kind is float:
-        is_number = type(value) in (int, float) and abs(value) < 1e308
-        _expect(is_number, "a finite number", value, where)
+        _expect(type(value) in (int, float) and abs(value) < 1e308, "a finite number", value, where)
         return float(value)
     names = {int: "a whole number", str: "a text", bool: "true or false"}
     _expect(type(value) is kind, names[kind], value, where)

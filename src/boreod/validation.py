@@ -86,8 +86,7 @@ def _can_be_squared(rows: NDArray) -> bool:
     if 0 < rows.size <= 64 and float(np.vdot(rows, rows)) <= LARGEST:
         return True
     low = np.minimum.reduce(rows, axis=None)
-    high = np.maximum.reduce(rows, axis=None)
-    return bool(low >= -LARGEST and high <= LARGEST)
+    return bool(low >= -LARGEST and np.maximum.reduce(rows, axis=None) <= LARGEST)
 
 
 def is_number(value: Any, kind: type = Real) -> bool:
@@ -345,8 +344,7 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
         kind = bool if values and all(isinstance(v, bool) for v in values) else np.int64
         return np.array(codes), np.array([INLIER, OUTLIER], dtype=kind)
     else:
-        counts = Counter(labels.tolist())
-        outlier = min(reversed(values), key=counts.__getitem__)
+        outlier = min(reversed(values), key=Counter(labels.tolist()).__getitem__)
         doubt = (
             f"`y` holds {values[0]!r} and {values[-1]!r}; {outlier!r} is taken for the outlier "
             "label, because it is rarer, or the larger of two equally frequent labels. Pass "

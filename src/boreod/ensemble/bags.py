@@ -117,8 +117,7 @@ class Bags:
     @property
     def targets(self) -> NDArray:
         """Targets of a bag's rows, the same for every bag: 1.0 for outliers, 0.0 for inliers."""
-        n_inliers = self.rows.shape[1] - self.n_outliers
-        return np.repeat([1.0, 0.0], [self.n_outliers, n_inliers])
+        return np.repeat([1.0, 0.0], [self.n_outliers, self.rows.shape[1] - self.n_outliers])
 
     @property
     def weights(self) -> NDArray:

@@ -171,8 +171,9 @@ class SeenRows:
         known = self._ascending
         as_far = len(known) - np.searchsorted(known, isolation, side="left")
         p_values = (1.0 + as_far) / (len(known) + 1.0)
-        novel = isolation > self.limit
-        return Novelty(self.columns, ranges, isolation, p_values, novel, self.usual)
+        return Novelty(
+            self.columns, ranges, isolation, p_values, isolation > self.limit, self.usual
+        )
 
     def novel_training_rows(self) -> NDArray:
         """Return a mask of the training rows that are novel compared with all other rows."""

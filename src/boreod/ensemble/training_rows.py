@@ -103,8 +103,7 @@ def _read_numbers(
     positions = np.arange(n_rows) if chosen is None else chosen
     if is_lazy:
         check_reading(len(positions), 8 * len(positions) * X.shape[1], available_memory())
-        gathered = for_collections().gather_rows(X, chosen, sizes)
-        rows = read_rows(model, gathered, fitting=True)
+        rows = read_rows(model, for_collections().gather_rows(X, chosen, sizes), fitting=True)
     elif chosen is not None:
         rows = rows[chosen]
     numbered = [f"x{place}" for place in range(rows.shape[1])]

@@ -115,8 +115,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         """Fit, and return the representation of the training rows."""
         with plain_interrupts(), all_or_nothing(self):
             points = read_rows(self, X, fitting=True)
-            names = OneToOneFeatureMixin.get_feature_names_out(self)
-            return self.fit_compute(points, names)
+            return self.fit_compute(points, OneToOneFeatureMixin.get_feature_names_out(self))
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the representation of training rows or new rows."""

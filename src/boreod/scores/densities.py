@@ -307,8 +307,7 @@ class LoOP(Score):
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return standard distances."""
         with np.errstate(over="ignore"):
-            squares = np.square(block.distances[:, : ks[-1]])
-            return np.sqrt(sums_to(squares, ks) / np.array(ks))
+            return np.sqrt(sums_to(np.square(block.distances[:, : ks[-1]]), ks) / np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return own standard distance / mean over the neighbors - 1; negative results become 0."""

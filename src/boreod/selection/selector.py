@@ -99,8 +99,7 @@ class Selector:
         return replace(choice, batch_size=how.batch_size), *learned
 
     def _learn(self, columns: list[str], engine: Engine) -> Learned:
-        learn = partial(self.training.learn, columns, engine)
-        return self.learner.once(frozenset(columns), learn)
+        return self.learner.once(frozenset(columns), partial(self.training.learn, columns, engine))
 
     def _least(self, costs: Costs) -> float:
         """Return the price of the cheapest model: one column, and one tree per bag if needed."""
@@ -136,8 +135,7 @@ class Selector:
             order = np.random.default_rng(self.training.seed).permutation(len(names))
         else:
             order, found = self._paths(offered, how.method == "budget").rank(budget, engine, fill)
-            ranked = [names[place] for place in order]
-            shares = dict(zip(ranked, found.tolist(), strict=True))
+            shares = dict(zip([names[place] for place in order], found.tolist(), strict=True))
         chosen = [names[place] for place in stable_set(order, offered, budget, fill)]
         if not chosen:
             raise too_low(
