@@ -248,11 +248,11 @@ def _places(known: list[type], stamp: str | None, writable: bool) -> list[type]:
     """Return Numba's classes of places for code, which refuse folders that are open to others."""
 
     class Place:
+        @_closed_to_others()
         def ensure_cache_path(self) -> None:
             place: Any = super()
             if writable:
-                with _closed_to_others():
-                    place.ensure_cache_path()
+                place.ensure_cache_path()
             refuse_open(place.get_cache_path())
 
     changed: dict[str, Any] = {} if stamp is None else {"get_source_stamp": lambda _: stamp}
@@ -272,16 +272,16 @@ def _closed_to_others() -> Iterator[None]:
             os.umask(before)
 
 
+@_closed_to_others()
 def _save(save: Callable[..., None], flush: Callable[[], None], *compiled: Any) -> None:
     """Save compiled code to disk; if that fails, warn and go on, as with a full disk."""
     try:
-        with _closed_to_others():
-            try:
-                save(*compiled)
-            except Exception:
-                # The index may be damaged, so it begins anew.
-                flush()
-                save(*compiled)
+        try:
+            save(*compiled)
+        except Exception:
+            # The index may be damaged, so it begins anew.
+            flush()
+            save(*compiled)
     except OSError as error:
         warn(f"Compiled code could not be kept ({error.strerror}){AGAIN}")
 
