@@ -22,13 +22,7 @@ from boreod.ensemble.training_rows import (
 )
 from boreod.neighbors.known_rows import hash_rows
 from boreod.parallel import plain_interrupts
-from boreod.predictor import (
-    PARAMETERS,
-    Predictor,
-    TrainingRecord,
-    check_parameters,
-    settings_of,
-)
+from boreod.predictor import PARAMETERS, Predictor, TrainingRecord, check_parameters, settings_of
 from boreod.representation.array_rows import upper_floor
 from boreod.selection.budgets import (
     NO_CURVE,

@@ -64,13 +64,9 @@ def whole_file(path: Path, private: bool = False) -> Iterator[Path]:
     try:
         # The system takes away the bits of the umask, and adds the access list of the folder.
         unfinished.touch(0o600 if private or target.exists() else 0o666, exist_ok=False)
-        mode = stat.S_IMODE(unfinished.stat().st_mode)
-        unfinished.chmod(0o600)
         yield unfinished
         if _find_target(target).exists():
             keep_permissions(target, unfinished)
-        else:
-            unfinished.chmod(mode)
         unfinished.replace(target)
     except BaseException:
         unfinished.unlink(missing_ok=True)

@@ -35,7 +35,16 @@ def read_rows(
     row. ``names`` holds the column names of an array in ``fit``. ``fill`` holds, for each column,
     the value that replaces missing values.
     """
-    if not fitting and _is_plain(estimator, table):
+    if (
+        not fitting
+        and type(table) is np.ndarray
+        and table.dtype == np.float64
+        and table.ndim == 2
+        and table.shape[0] > 0
+        and table.shape[1] == estimator.n_features_in_
+        and table.flags.c_contiguous
+        and not hasattr(estimator, "feature_names_in_")
+    ):
         rows = table if table.flags.writeable else table.copy()
     else:
         rows = _validate(estimator, table, fitting)
@@ -143,18 +152,6 @@ def read_seed(random_state: Any) -> np.random.RandomState:
             "`random_state` must be None, an integer from 0 to 2**32 - 1 or a "
             f"numpy.random.RandomState; got {random_state!r}."
         ) from None
-
-
-def _is_plain(estimator: Any, table: Any) -> bool:
-    return (
-        type(table) is np.ndarray
-        and table.dtype == np.float64
-        and table.ndim == 2
-        and table.shape[0] > 0
-        and table.shape[1] == estimator.n_features_in_
-        and table.flags.c_contiguous
-        and not hasattr(estimator, "feature_names_in_")
-    )
 
 
 def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:

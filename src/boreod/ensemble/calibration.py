@@ -361,10 +361,9 @@ def _for_precision(wanted: float, ranked: NDArray, outliers: NDArray, weights: N
     last_of_tie = np.append(ranked[1:] < ranked[:-1], True)
     good = np.flatnonzero(last_of_tie & (precision >= wanted))
     if len(good) == 0:
-        best = precision[last_of_tie].max(initial=0.0)
         raise ValueError(
             f"No threshold reaches a precision of {wanted} on out-of-bag scores; the best is "
-            f"{best:.3f}. Lower it."
+            f"{precision[last_of_tie].max(initial=0.0):.3f}. Lower it."
         )
     return _below(ranked, good[-1] + 1)
 

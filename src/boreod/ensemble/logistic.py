@@ -39,11 +39,7 @@ BLOCK = 32
 
 
 def fit_logistic(
-    columns: NDArray,
-    targets: NDArray,
-    penalty: float,
-    weights: NDArray,
-    fit_intercept: bool = True,
+    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray, fit_intercept: bool = True
 ) -> tuple[NDArray, float]:
     """Return the coefficients of one problem, and the largest component of the final gradient.
 
@@ -65,11 +61,7 @@ def fit_logistic(
 
 
 def fit_standardized(
-    columns: NDArray,
-    targets: NDArray,
-    penalty: float,
-    weights: NDArray,
-    fit_intercept: bool = True,
+    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray, fit_intercept: bool = True
 ) -> tuple[NDArray, float]:
     """Solve one problem on standardized columns; return coefficients of the original columns.
 

@@ -146,7 +146,6 @@ def _read_table(
     )
     preparation.is_named = not isinstance(X, np.ndarray)
     rows = read_rows(model, matrix, fitting=True, names=preparation.names_)
-    is_file = isinstance(X, str | PathLike)
     return TrainingRows(
         rows,
         rows if later is matrix else later,
@@ -156,7 +155,7 @@ def _read_table(
         found.positions,
         preparation,
         found.table,
-        source=floor.name_source(fspath(X)) if is_file else None,
+        source=floor.name_source(fspath(X)) if isinstance(X, str | PathLike) else None,
         name_of=partial(found.name, ids=preparation.ids_),
         warn_of_copies=floor.warn_of_copies,
     )

@@ -274,11 +274,7 @@ def _score_new(view: ScoredView, points: NDArray, engine: Engine) -> tuple[NDArr
 
 
 def fit_detector(
-    label: str,
-    what: Any,
-    points: NDArray,
-    apart: NDArray | None,
-    random: np.random.RandomState,
+    label: str, what: Any, points: NDArray, apart: NDArray | None, random: np.random.RandomState
 ) -> tuple[Detector, NDArray]:
     """Fit a detector of boreod or of another library; return it with scores of all training rows.
 

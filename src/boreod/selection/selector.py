@@ -122,7 +122,11 @@ class Selector:
     def _choose(
         self, budget: float, costs: Costs, how: ColumnSelection, engine: Engine
     ) -> Selection:
-        _check_affordable(budget, costs)
+        cheapest = int(np.argmin(costs.alone))
+        if costs.alone[cheapest] > budget:
+            again = f", {MEASURE_AGAIN}" if costs.unit == SECONDS else ""
+            what = f"the cheapest column, {costs.names[cheapest]!r}, costs"
+            raise too_low(budget, what, costs.alone[cheapest], costs.unit, f". Raise it{again}.")
         if costs.total() <= budget:
             return price_columns(costs.names, {}, costs, budget)
         # A column that costs more than the budget would end the path of every bag that chooses it.
@@ -233,11 +237,3 @@ def _check_call(budget: float, batch_size: int, costs: Costs, least: float) -> N
             f"`batch_size` (--batch); {MEASURE_AGAIN}."
         )
         raise too_low(budget, f"{rows} costs at least", least, costs.unit, advice)
-
-
-def _check_affordable(budget: float, costs: Costs) -> None:
-    cheapest = int(np.argmin(costs.alone))
-    if costs.alone[cheapest] > budget:
-        again = f", {MEASURE_AGAIN}" if costs.unit == SECONDS else ""
-        what = f"the cheapest column, {costs.names[cheapest]!r}, costs"
-        raise too_low(budget, what, costs.alone[cheapest], costs.unit, f". Raise it{again}.")
