@@ -64,9 +64,13 @@ def whole_file(path: Path, private: bool = False) -> Iterator[Path]:
     try:
         # The system takes away the bits of the umask, and adds the access list of the folder.
         unfinished.touch(0o600 if private or target.exists() else 0o666, exist_ok=False)
+        mode = stat.S_IMODE(unfinished.stat().st_mode)
+        unfinished.chmod(0o600)
         yield unfinished
         if _find_target(target).exists():
             keep_permissions(target, unfinished)
+        else:
+            unfinished.chmod(mode)
         unfinished.replace(target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
@@ -90,11 +94,7 @@ def _find_target(path: Path) -> Path:
 
 
 def is_protected(path: Path) -> bool:
-    """Return whether a file is there that may not be written.
-
-    The administrator may write every file. So a file whose owner may not write it is protected,
-    too.
-    """
+    """Return whether a file is there that may not be written, even if an administrator could."""
     return path.exists() and not (path.stat().st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
 
 
@@ -167,8 +167,7 @@ def parse_json(text: bytes, where: str) -> Any:
     """Parse untrusted ASCII JSON; raise a ``ValueError`` if it is invalid.
 
     NaN, infinities, names that occur twice in one object, very deep nesting and very many values
-    are errors.
-    ``where`` names the text in the error message.
+    are errors. ``where`` names the text in the error message.
 
     Examples
     --------

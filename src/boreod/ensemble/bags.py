@@ -65,8 +65,7 @@ def draw_reference(
         )
     random = np.random.default_rng(seed)
     if sampling == "stratified":
-        half = places // 2 + places % 2
-        first = min(len(inliers), max(half, places - len(unlabelled)))
+        first = min(len(inliers), max(places // 2 + places % 2, places - len(unlabelled)))
         drawn = [_draw(inliers, first, random), _draw(unlabelled, places - first, random)]
     else:
         rest = _draw(np.flatnonzero(codes != OUTLIER), places, random)

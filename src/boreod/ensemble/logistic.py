@@ -55,8 +55,7 @@ def fit_logistic(
     n = len(targets)
     design = np.full((1 + columns.shape[1], n), float(fit_intercept))
     design[1:] = columns.T
-    signs = 2.0 * targets - 1.0
-    beta, gradient = _minimize(design, signs, weights, penalty, np.zeros(len(design)))
+    beta, gradient = _minimize(design, 2.0 * targets - 1.0, weights, penalty, np.zeros(len(design)))
     return beta, float(np.abs(gradient).max()) / n
 
 

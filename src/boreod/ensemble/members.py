@@ -251,9 +251,8 @@ def _fit_head(
     if kind == "logistic":
         if recipe.penalty == "auto":
             return choose_penalty(table, data.bags, data.codes, engine, recipe.fit_intercept)
-        return LogisticHead.fit(
-            table, data.bags, float(recipe.penalty), engine, recipe.fit_intercept
-        )
+        penalty = float(recipe.penalty)
+        return LogisticHead.fit(table, data.bags, penalty, engine, recipe.fit_intercept)
     boosted = kind.startswith("boosted")
     bags = data.bags.first(BOOSTED_BAGS) if boosted else data.bags
     part = table if features is None else table[:, features]

@@ -162,8 +162,7 @@ def with_calls(
         # Scaling is timed together with the base; each column pays the price of rows for it.
         parts = _time_parts(whole, rows, typical, table, size, size * min(prices.own.values()))
         apart = parts.total() + parts.cost_of_trees(whole.tree_counts)
-        together = time_whole(whole, rows, size)
-        factor = max(1.0, (together - parts.base) / (apart - parts.base))
+        factor = max(1.0, (time_whole(whole, rows, size) - parts.base) / (apart - parts.base))
         beyond = parts.joined(prices, lambda call, row: max(0.0, factor * call - size * row))
         return replace(beyond, base=max(0.0, parts.base - size * prices.base))
 
