@@ -317,7 +317,7 @@ def _remove_code() -> dict[str, int]:
     for kernel in KERNELS:
         # The dispatcher of a kernel knows its folder.
         _ = kernel.dispatcher
-    files = {folder: code_in(folder) for folder in count_kernels()[2]}
+    files = {folder: code_in(folder, "*") for folder in count_kernels()[2]}
     for file in chain(*files.values()):
         os.remove(file)
     return {folder: len(found) for folder, found in files.items() if found}
