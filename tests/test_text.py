@@ -84,6 +84,8 @@ def test_counts(number, expected):
         (119.7, "2 min"),
         (3599.7, "1 h"),
         (3661, "1 h 1 min"),
+        (9000, "2 h 30 min"),
+        (200, "3 min 20 s"),
     ],
 )
 def test_seconds(seconds, expected):
@@ -93,7 +95,10 @@ def test_seconds(seconds, expected):
 @pytest.mark.parametrize(
     ("number", "expected"),
     [
+        (0, "0 bytes"),
         (999, "999 bytes"),
+        (999_700, "1.0 MB"),
+        (3_400_000_000, "3.4 GB"),
         (1000, "1.0 kB"),
         (9_960, "10 kB"),
         (1e12, "1.0 TB"),

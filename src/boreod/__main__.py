@@ -14,13 +14,15 @@ def main() -> None:
 
     Imports would turn an interrupt into other errors, or swallow it.
     """
-    _prepare_for_limit()
+    # Windows has no such limit.
+    if os.name == "posix":
+        _prepare_for_limit()
     pressed: list[int] = []
 
     def remember(number: int, _: Any) -> None:
-        if pressed:
-            os._exit(128 + number)
         pressed.append(number)
+        # A second Ctrl-C ends the process.
+        signal.signal(number, signal.SIG_DFL)
 
     before = signal.getsignal(signal.SIGINT)
     # In the background (`boreod ... &`) there is another handler, which must stay.
@@ -41,9 +43,6 @@ def _prepare_for_limit() -> None:
     OpenBLAS tries again and again to get memory for every thread, and no signal interrupts that. An
     allocator of Arrow takes 1 GB of addresses as soon as it can.
     """
-    # Windows has no such limit.
-    if os.name != "posix":
-        return
     import resource
 
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -54,8 +53,8 @@ def _prepare_for_limit() -> None:
             f"Error: boreod needs {MIN_ADDRESSES // 1024} kB of address space, and the limit is "
             f"{limit // 1024} kB. Raise it (ulimit -v), or limit the memory of a container instead."
         )
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 

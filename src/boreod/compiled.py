@@ -23,13 +23,13 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.files import closed_to_others, refuse_open, warn
+from boreod.files import refuse_open, warn
 
 Function = TypeVar("Function", bound=Callable[..., object])
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
@@ -42,7 +42,6 @@ AGAIN = (
     ", so every new process compiles again (up to half a minute). Set the environment variable "
     "NUMBA_CACHE_DIR to a directory that is writable and has room."
 )
-REMEDY = "it is compiled again. If this note comes back, type `boreod compile --clean`."
 _MAKING = threading.RLock()
 
 
@@ -176,9 +175,8 @@ def _prepare_forks() -> None:
 def _hold_locks() -> None:
     """Wait before a fork until no other thread compiles; the child could not finish the work."""
     # The thread that registered this function loads Numba, or has loaded it.
-    lock = _compiler_lock()
+    _compiler_lock().acquire()
     # A thread that compiles may wait for `_MAKING`, but none waits the other way round.
-    lock.acquire()
     _MAKING.acquire()
 
 
@@ -234,7 +232,10 @@ def _cache_class(stamp: str | None, writable: bool) -> type:
                 return super().load_overload(*wanted)
             # A damaged file can raise any error.
             except Exception as error:
-                warn(f"Machine code in {self.cache_path} is damaged ({error!r}), so {REMEDY}")
+                warn(
+                    f"Machine code in {self.cache_path} is damaged ({error!r}), so it is compiled "
+                    "again. If this note comes back, type `boreod compile --clean`."
+                )
 
         def save_overload(self, *compiled: Any) -> None:
             if writable:
@@ -247,30 +248,40 @@ def _places(known: list[type], stamp: str | None, writable: bool) -> list[type]:
     """Return Numba's classes of places for code, which refuse folders that are open to others."""
 
     class Place:
+        @_closed_to_others()
         def ensure_cache_path(self) -> None:
             place: Any = super()
-            folder = place.get_cache_path()
             if writable:
-                with closed_to_others():
-                    place.ensure_cache_path()
-            elif not os.path.isdir(folder):
-                raise FileNotFoundError
-            refuse_open(folder)
+                place.ensure_cache_path()
+            refuse_open(place.get_cache_path())
 
     changed: dict[str, Any] = {} if stamp is None else {"get_source_stamp": lambda _: stamp}
     return [type(kind.__name__, (Place, kind), changed) for kind in known]
 
 
+@contextlib.contextmanager
+def _closed_to_others() -> Iterator[None]:
+    """Make new files and folders to which only this user may write, whatever the umask."""
+    # The umask belongs to the whole process. While it is asked for, it is strict.
+    with _MAKING:
+        before = os.umask(0o077)
+        os.umask(before | 0o022)
+        try:
+            yield
+        finally:
+            os.umask(before)
+
+
+@_closed_to_others()
 def _save(save: Callable[..., None], flush: Callable[[], None], *compiled: Any) -> None:
     """Save compiled code to disk; if that fails, warn and go on, as with a full disk."""
     try:
-        with closed_to_others():
-            try:
-                save(*compiled)
-            except Exception:
-                # The index may be damaged, so it begins anew.
-                flush()
-                save(*compiled)
+        try:
+            save(*compiled)
+        except Exception:
+            # The index may be damaged, so it begins anew.
+            flush()
+            save(*compiled)
     except OSError as error:
         warn(f"Compiled code could not be kept ({error.strerror}){AGAIN}")
 

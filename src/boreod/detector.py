@@ -21,13 +21,7 @@ from boreod.ensemble.training_rows import (
 )
 from boreod.neighbors.known_rows import hash_rows
 from boreod.parallel import plain_interrupts
-from boreod.predictor import (
-    PARAMETERS,
-    Predictor,
-    TrainingRecord,
-    check_parameters,
-    settings_of,
-)
+from boreod.predictor import PARAMETERS, Predictor, TrainingRecord, check_parameters, settings_of
 from boreod.representation.array_rows import upper_floor
 from boreod.selection.budgets import (
     NO_CURVE,
@@ -223,8 +217,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         with plain_interrupts(), all_or_nothing(self), tell_once():
             settings = check_parameters(self)
             # The four seeds are for the views, the bags, the estimators and the reference sample.
-            random = read_seed(self.random_state)
-            seeds = random.randint(np.iinfo(np.int32).max, size=4).tolist()
+            seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
             as_they_are = self._takes_numeric_frames_as_they_are
             found = read_training_rows(self, X, y, asked, settings, seeds[3], as_they_are)
             self._learn(found, settings, seeds)
@@ -295,8 +288,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         if self._costs is not None and self._costs.unit == SECONDS:
             self._costs = self._read_prices(SECONDS)
         self._seconds_alone = None
-        batch_size = settings_of(self).selection.batch_size
-        return self._selector.prices.read(SHARED, SECONDS, batch_size)
+        return self._selector.prices.read(SHARED, SECONDS, settings_of(self).selection.batch_size)
 
     def report(self, path: str | PathLike[str], table: Any = None, **options: Any) -> None:
         """Write a page about the detector: its quality, alerts, suspects and columns.

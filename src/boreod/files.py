@@ -10,7 +10,6 @@ import json
 import os
 import secrets
 import stat
-import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,8 +26,6 @@ ACCESS_LIST = "system.posix_acl_access"
 # Parsed JSON takes up to 64 bytes for each comma, colon and opening bracket, besides its texts. A
 # model of 50,000 columns has fewer of them.
 MOST_MARKS = 1_500_000
-# Making a folder for a file asks twice.
-_UMASK = threading.RLock()
 
 
 def cache_folder() -> Path:
@@ -97,11 +94,7 @@ def _find_target(path: Path) -> Path:
 
 
 def is_protected(path: Path) -> bool:
-    """Return whether a file is there that may not be written.
-
-    The administrator may write every file. So a file whose owner may not write it is protected,
-    too.
-    """
+    """Return whether a file is there that may not be written, even if an administrator could."""
     return path.exists() and not (path.stat().st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
 
 
@@ -114,9 +107,8 @@ def keep_permissions(old: Path, new: Path) -> None:
     facts = old.stat()
     mode = stat.S_IMODE(facts.st_mode)
     # Not every system has owners, groups and access lists.
-    for owner, group in ((-1, facts.st_gid), (facts.st_uid, -1)):
-        with suppress(OSError, AttributeError):
-            os.chown(new, owner, group)
+    with suppress(OSError, AttributeError):
+        os.chown(new, -1 if os.geteuid() else facts.st_uid, facts.st_gid)
     if new.stat().st_gid != facts.st_gid:
         mode &= 0o700 | (mode >> 3 & mode & 0o7) * 0o11
     with suppress(OSError, AttributeError):
@@ -133,29 +125,25 @@ def write_text(path: Path, text: str) -> None:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
 
 
-@contextmanager
-def closed_to_others() -> Iterator[None]:
-    """Make new files and folders to which only this user may write, whatever the umask."""
-    # The umask belongs to the whole process. While it is asked for, it is strict.
-    with _UMASK:
-        before = os.umask(0o077)
-        os.umask(before | 0o022)
-        try:
-            yield
-        finally:
-            os.umask(before)
-
-
 @cache
 def refuse_open(folder: str) -> None:
-    """Raise if another user may write to a folder of machine code, or to a file in it.
+    """Raise if a folder of machine code is missing, or if another user may write to it.
 
-    Whoever can write there could run code with the rights of this user. The folder above counts as
-    well, because the folder could be replaced in it. If that one is sticky, as /tmp is, it cannot.
+    Whoever can write there could run code with the rights of this user. The files in it count, and
+    the folder above, because the folder could be replaced there.
     """
     above = os.path.dirname(folder)
     for path in (above, folder, *code_in(folder)):
-        if _others_may_write(path, path == above):
+        facts = os.stat(path)
+        closed = stat.S_IWOTH
+        # Many systems give every user a group of the same number, and let it write to new files.
+        if facts.st_gid != facts.st_uid:
+            closed |= stat.S_IWGRP
+        # In a sticky folder such as /tmp, nobody can replace the folders of others.
+        if path == above and facts.st_mode & stat.S_ISVTX:
+            closed = 0
+        # Windows has no such modes.
+        if os.name == "posix" and (facts.st_mode & closed or facts.st_uid not in (os.geteuid(), 0)):
             warn(
                 f"Other users may write to {path}, so machine code in {folder} is not used: it "
                 "would run with your rights. Take their rights (chmod -R go-w), or set the "
@@ -170,50 +158,16 @@ def warn(text: str) -> None:
     warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
-def code_in(folder: str) -> list[str]:
-    """Return the files of machine code in a folder."""
-    return glob.glob(os.path.join(glob.escape(folder), "*.nb[ci]*"))
-
-
-def _others_may_write(path: str, is_above: bool) -> bool:
-    """Return whether a user other than this one and root may write to a file or folder."""
-    # Windows has no such modes.
-    if os.name != "posix":
-        return False
-    try:
-        facts = os.stat(path)
-    except FileNotFoundError:
-        # Another process has renamed its temporary file.
-        return False
-    if facts.st_uid not in (os.geteuid(), 0):
-        return True
-    if is_above and facts.st_mode & stat.S_ISVTX:
-        return False
-    of_group = facts.st_mode & stat.S_IWGRP and not _is_own_group(facts.st_gid, facts.st_uid)
-    return bool(facts.st_mode & stat.S_IWOTH or of_group)
-
-
-def _is_own_group(group: int, user: int) -> bool:
-    """Return whether a group is a user's own: it has the user's name, and no other members.
-
-    Many systems give every user such a group, and let it write to all new files.
-    """
-    import grp
-    import pwd
-
-    try:
-        found = grp.getgrgid(group)
-        return {found.gr_name, *found.gr_mem} == {pwd.getpwuid(user).pw_name}
-    except KeyError:
-        return False
+def code_in(folder: str, ending: str = "") -> list[str]:
+    """Return the files of machine code in a folder; temporary ones have a longer ending."""
+    return glob.glob(os.path.join(glob.escape(folder), f"*.nb[ci]{ending}"))
 
 
 def parse_json(text: bytes, where: str) -> Any:
     """Parse untrusted ASCII JSON; raise a ``ValueError`` if it is invalid.
 
     NaN, infinities, names that occur twice in one object, very deep nesting and very many values
-    are errors.
-    ``where`` names the text in the error message.
+    are errors. ``where`` names the text in the error message.
 
     Examples
     --------
@@ -252,8 +206,7 @@ def typed_json(kind: Any, value: Any, where: str) -> Any:
     if get_origin(kind) is not None:
         return _typed_generic(get_origin(kind), get_args(kind), value, where)
     if kind is float:
-        is_number = type(value) in (int, float) and abs(value) < 1e308
-        _expect(is_number, "a finite number", value, where)
+        _expect(type(value) in (int, float) and abs(value) < 1e308, "a finite number", value, where)
         return float(value)
     names = {int: "a whole number", str: "a text", bool: "true or false"}
     _expect(type(value) is kind, names[kind], value, where)

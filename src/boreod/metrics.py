@@ -127,10 +127,7 @@ def roc_rates(
 
 
 def resampled_rates(
-    y_true: NDArray,
-    rankings: list[NDArray],
-    random_state: Any = 0,
-    weights: NDArray | None = None,
+    y_true: NDArray, rankings: list[NDArray], random_state: Any = 0, weights: NDArray | None = None
 ) -> Iterator[list[tuple[NDArray, NDArray]]]:
     """Yield the rates of all rankings for each of RESAMPLES resamples of the rows.
 

@@ -112,8 +112,7 @@ class Predictor:
         """Return the label of every row: outlier if its probability is above ``threshold_``."""
         if is_collection(X):
             return self._by_partition("predict", X, dtype=self.classes_.dtype)
-        is_outlier = self._log_odds(X) > logit(self.threshold_)
-        return self.classes_[is_outlier.astype(int)]
+        return self.classes_[(self._log_odds(X) > logit(self.threshold_)).astype(int)]
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the share of labelled rows for which ``predict`` returns the right label.
@@ -132,8 +131,7 @@ class Predictor:
         If ``grouped``, contributions of scores are summed by family (all LOF columns, ...).
         """
         # An unfitted model raises here, before its missing attributes are read.
-        rows = prepare_here(self, X, "explain")
-        return self.fitted_.explain(rows, self._engine, grouped)
+        return self.fitted_.explain(prepare_here(self, X, "explain"), self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
         """Return the reasons for every probability in words, the strongest outlier evidence first.
@@ -145,8 +143,7 @@ class Predictor:
 
     def novelty(self, X: ArrayLike) -> Novelty:
         """Return how different each row is from the training rows, whatever its probability."""
-        rows = prepare_here(self, X, "novelty")
-        return self.fitted_.novelty(rows, self._engine)
+        return self.fitted_.novelty(prepare_here(self, X, "novelty"), self._engine)
 
     def choose_threshold(self, threshold: float | str | None, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.
@@ -218,8 +215,7 @@ class Predictor:
                 "collection come in parts. Pass X.compute(), sorted by time."
             )
         work = partial(getattr(type(self), method), **options)
-        model = for_workers(self, n_jobs=1)
-        return for_collections().map_rows(work, X, model, width, dtype)
+        return for_collections().map_rows(work, X, for_workers(self, n_jobs=1), width, dtype)
 
     def _find_lessons(self) -> Lessons | None:
         return self._lessons

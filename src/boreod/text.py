@@ -1,7 +1,4 @@
-"""Formatting of names and numbers for messages, and suggestions for misspelled names.
-
-Warnings are told once in every call.
-"""
+"""Names and numbers for messages, suggestions for misspelled names, and warnings told once."""
 
 import difflib
 import warnings
@@ -15,13 +12,7 @@ LONGEST = 60
 
 
 def shorten(value: Any) -> str:
-    """Return the ``repr`` of a value, cut to LONGEST characters.
-
-    Examples
-    --------
-    >>> shorten("a"), len(shorten("a" * 1000))
-    ("'a'", 60)
-    """
+    """Return the ``repr`` of a value, cut to LONGEST characters."""
     try:
         shown = repr(value)
     except ValueError:
@@ -31,13 +22,7 @@ def shorten(value: Any) -> str:
 
 
 def listed(values: Iterable[object], most: int = 10) -> str:
-    """Return up to ``most`` values as a list in one string, with the number of further values.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
+    """Return up to ``most`` values as a list in one string, with the number of further values."""
     values = list(values)
     shown = ", ".join(shorten(value) for value in values[:most])
     return f"{shown} and {len(values) - most} more" if len(values) > most else shown
@@ -74,15 +59,7 @@ def find_renames(
 
 
 def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
-    """Return a sentence that suggests known names similar to an unknown name, or lists all names.
-
-    Examples
-    --------
-    >>> suggest("amonut", ["amount", "country"])
-    "Did you mean 'amount'?"
-    >>> suggest("x", ["amount", "country"])
-    "The columns are 'amount', 'country'."
-    """
+    """Return a sentence that suggests known names similar to an unknown one, or lists all."""
     known = list(known)
     close = close_names(name, known)
     if close:
@@ -105,24 +82,12 @@ def first_clause(error: Exception) -> str:
 
 
 def count_of(number: int, what: str) -> str:
-    """Return a number and a noun, in the plural if the number is not 1.
-
-    Examples
-    --------
-    >>> count_of(1, "row"), count_of(1200, "row")
-    ('1 row', '1,200 rows')
-    """
+    """Return a number and a noun, in the plural if the number is not 1."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a time in seconds, minutes or hours, rounded for readers.
-
-    Examples
-    --------
-    >>> [show_seconds(s) for s in (0.2, 45, 200, 9000)]
-    ['1 s', '45 s', '3 min 20 s', '2 h 30 min']
-    """
+    """Return a time in seconds, minutes or hours, rounded for readers."""
     if seconds < 59.5:
         return f"{max(1.0, seconds):.0f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -133,13 +98,7 @@ def show_seconds(seconds: float) -> str:
 
 
 def show_bytes(number: float) -> str:
-    """Return a number of bytes in a suitable unit, rounded for readers.
-
-    Examples
-    --------
-    >>> show_bytes(3_400_000_000), show_bytes(999_700), show_bytes(0)
-    ('3.4 GB', '1.0 MB', '0 bytes')
-    """
+    """Return a number of bytes in a suitable unit, rounded for readers."""
     units = ["bytes", "kB", "MB", "GB", "TB"]
     while round(number) >= 1000 and len(units) > 1:
         number /= 1000

@@ -35,7 +35,16 @@ def read_rows(
     row. ``names`` holds the column names of an array in ``fit``. ``fill`` holds, for each column,
     the value that replaces missing values.
     """
-    if not fitting and _is_plain(estimator, table):
+    if (
+        not fitting
+        and type(table) is np.ndarray
+        and table.dtype == np.float64
+        and table.ndim == 2
+        and table.shape[0] > 0
+        and table.shape[1] == estimator.n_features_in_
+        and table.flags.c_contiguous
+        and not hasattr(estimator, "feature_names_in_")
+    ):
         rows = table if table.flags.writeable else table.copy()
     else:
         rows = _validate(estimator, table, fitting)
@@ -86,8 +95,7 @@ def _can_be_squared(rows: NDArray) -> bool:
     if 0 < rows.size <= 64 and float(np.vdot(rows, rows)) <= LARGEST:
         return True
     low = np.minimum.reduce(rows, axis=None)
-    high = np.maximum.reduce(rows, axis=None)
-    return bool(low >= -LARGEST and high <= LARGEST)
+    return bool(low >= -LARGEST and np.maximum.reduce(rows, axis=None) <= LARGEST)
 
 
 def is_number(value: Any, kind: type = Real) -> bool:
@@ -144,18 +152,6 @@ def read_seed(random_state: Any) -> np.random.RandomState:
             "`random_state` must be None, an integer from 0 to 2**32 - 1 or a "
             f"numpy.random.RandomState; got {random_state!r}."
         ) from None
-
-
-def _is_plain(estimator: Any, table: Any) -> bool:
-    return (
-        type(table) is np.ndarray
-        and table.dtype == np.float64
-        and table.ndim == 2
-        and table.shape[0] > 0
-        and table.shape[1] == estimator.n_features_in_
-        and table.flags.c_contiguous
-        and not hasattr(estimator, "feature_names_in_")
-    )
 
 
 def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
@@ -345,8 +341,7 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
         kind = bool if values and all(isinstance(v, bool) for v in values) else np.int64
         return np.array(codes), np.array([INLIER, OUTLIER], dtype=kind)
     else:
-        counts = Counter(labels.tolist())
-        outlier = min(reversed(values), key=counts.__getitem__)
+        outlier = min(reversed(values), key=Counter(labels.tolist()).__getitem__)
         doubt = (
             f"`y` holds {values[0]!r} and {values[-1]!r}; {outlier!r} is taken for the outlier "
             "label, because it is rarer, or the larger of two equally frequent labels. Pass "

@@ -65,8 +65,7 @@ def draw_reference(
         )
     random = np.random.default_rng(seed)
     if sampling == "stratified":
-        half = places // 2 + places % 2
-        first = min(len(inliers), max(half, places - len(unlabelled)))
+        first = min(len(inliers), max(places // 2 + places % 2, places - len(unlabelled)))
         drawn = [_draw(inliers, first, random), _draw(unlabelled, places - first, random)]
     else:
         rest = _draw(np.flatnonzero(codes != OUTLIER), places, random)
@@ -117,8 +116,7 @@ class Bags:
     @property
     def targets(self) -> NDArray:
         """Targets of a bag's rows, the same for every bag: 1.0 for outliers, 0.0 for inliers."""
-        n_inliers = self.rows.shape[1] - self.n_outliers
-        return np.repeat([1.0, 0.0], [self.n_outliers, n_inliers])
+        return np.repeat([1.0, 0.0], [self.n_outliers, self.rows.shape[1] - self.n_outliers])
 
     @property
     def weights(self) -> NDArray:

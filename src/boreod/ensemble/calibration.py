@@ -198,9 +198,9 @@ class OutOfBag:
         None means the largest expected F1 or, if no row is labelled, one alert in a hundred rows.
         """
         unlabelled = bool((self.labels == UNLABELLED).all())
+        weights = self.shares.weigh(self.labels)
         if threshold is None and not unlabelled:
-            weights = self.shares.weigh(self.labels)[self._judged]
-            return best_threshold(self.probabilities[self._judged], weights)
+            return best_threshold(self.probabilities[self._judged], weights[self._judged])
         if threshold is None:
             threshold = f"alerts:{max(1, self.shares.n_rows // 100)}"
         if unlabelled and read_threshold(threshold)[0] != "alerts":
@@ -208,7 +208,6 @@ class OutOfBag:
                 "Without labels there is a ranking only, so the threshold must be a number of "
                 f"alerts, such as 'alerts:20'; got {threshold!r}."
             )
-        weights = self.shares.weigh(self.labels)
         return choose_threshold(threshold, self.probabilities, self.codes, weights, always)
 
 
@@ -362,10 +361,9 @@ def _for_precision(wanted: float, ranked: NDArray, outliers: NDArray, weights: N
     last_of_tie = np.append(ranked[1:] < ranked[:-1], True)
     good = np.flatnonzero(last_of_tie & (precision >= wanted))
     if len(good) == 0:
-        best = precision[last_of_tie].max(initial=0.0)
         raise ValueError(
             f"No threshold reaches a precision of {wanted} on out-of-bag scores; the best is "
-            f"{best:.3f}. Lower it."
+            f"{precision[last_of_tie].max(initial=0.0):.3f}. Lower it."
         )
     return _below(ranked, good[-1] + 1)
 

@@ -125,8 +125,7 @@ class Fitted:
 
     def novelty(self, rows: NDArray, engine: Engine) -> Novelty:
         """Return how different each row is from all training rows."""
-        isolation = self.columns.isolate(self.scale_input(rows), engine)
-        return self.seen.compare(rows, isolation)
+        return self.seen.compare(rows, self.columns.isolate(self.scale_input(rows), engine))
 
     def assess(
         self, rows: NDArray, engine: Engine, explain: bool = False, novelty: bool = True
@@ -189,8 +188,7 @@ class Fitted:
         """Add up the contributions of all features (scalings) of each column."""
         n_columns = len(self.columns.names)
         result = np.ascontiguousarray(by_feature[:, :n_columns])
-        sources = self.scaler.sources(n_columns)
-        result[:, sources[n_columns:]] += by_feature[:, n_columns:]
+        result[:, self.scaler.sources(n_columns)[n_columns:]] += by_feature[:, n_columns:]
         return result
 
     @property

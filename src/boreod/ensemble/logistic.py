@@ -39,11 +39,7 @@ BLOCK = 32
 
 
 def fit_logistic(
-    columns: NDArray,
-    targets: NDArray,
-    penalty: float,
-    weights: NDArray,
-    fit_intercept: bool = True,
+    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray, fit_intercept: bool = True
 ) -> tuple[NDArray, float]:
     """Return the coefficients of one problem, and the largest component of the final gradient.
 
@@ -59,17 +55,12 @@ def fit_logistic(
     n = len(targets)
     design = np.full((1 + columns.shape[1], n), float(fit_intercept))
     design[1:] = columns.T
-    signs = 2.0 * targets - 1.0
-    beta, gradient = _minimize(design, signs, weights, penalty, np.zeros(len(design)))
+    beta, gradient = _minimize(design, 2.0 * targets - 1.0, weights, penalty, np.zeros(len(design)))
     return beta, float(np.abs(gradient).max()) / n
 
 
 def fit_standardized(
-    columns: NDArray,
-    targets: NDArray,
-    penalty: float,
-    weights: NDArray,
-    fit_intercept: bool = True,
+    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray, fit_intercept: bool = True
 ) -> tuple[NDArray, float]:
     """Solve one problem on standardized columns; return coefficients of the original columns.
 

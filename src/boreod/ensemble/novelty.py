@@ -66,11 +66,11 @@ class Novelty:
     usual: float
 
     @property
+    @np.errstate(over="ignore")
     def times_usual(self) -> NDArray:
         """Distances as multiples of the usual distance."""
         distances = np.zeros(len(self.novel)) if self.distances is None else self.distances
-        with np.errstate(over="ignore"):
-            return np.minimum(distances / (self.usual or 1.0), MOST_RANGES)
+        return np.minimum(distances / (self.usual or 1.0), MOST_RANGES)
 
     def outside(self) -> list[str | None]:
         """Return, for each row, a phrase about values outside the ranges; None if all are inside.
@@ -171,8 +171,9 @@ class SeenRows:
         known = self._ascending
         as_far = len(known) - np.searchsorted(known, isolation, side="left")
         p_values = (1.0 + as_far) / (len(known) + 1.0)
-        novel = isolation > self.limit
-        return Novelty(self.columns, ranges, isolation, p_values, novel, self.usual)
+        return Novelty(
+            self.columns, ranges, isolation, p_values, isolation > self.limit, self.usual
+        )
 
     def novel_training_rows(self) -> NDArray:
         """Return a mask of the training rows that are novel compared with all other rows."""
@@ -186,11 +187,11 @@ class SeenRows:
             novel |= (self.isolation == known[-1]) & (self.codes != OUTLIER)
         return novel
 
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _ranges(self, rows: NDArray) -> NDArray:
         outside = np.maximum(rows - self.high, 0.0) + np.minimum(rows - self.low, 0.0)
         extent = self.high - self.low
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ranges = np.clip(outside / extent, -MOST_RANGES, MOST_RANGES)
+        ranges = np.clip(outside / extent, -MOST_RANGES, MOST_RANGES)
         return np.where(
             outside == 0.0, 0.0, np.where(extent > 0.0, ranges, np.copysign(np.inf, outside))
         )

@@ -12,7 +12,6 @@ from typing import Any, Self, get_type_hints
 
 import numpy as np
 
-from boreod.ensemble.bags import BagPlan
 from boreod.ensemble.members import KINDS
 from boreod.text import shorten, suggest
 from boreod.validation import check_choice, is_number
@@ -190,13 +189,6 @@ class Settings:
         """Kinds of heads as a tuple, even if the user passed a single kind."""
         kinds = self.heads.kinds
         return tuple(kinds) if isinstance(kinds, list | tuple) else (kinds,)
-
-    def plan_bags(self, n_bags: int) -> BagPlan:
-        """Return the plan for ``n_bags`` bags."""
-        bagging = self.bagging
-        return BagPlan(
-            n_bags, bagging.max_samples, bagging.ratio, bagging.min_inliers, self.assumes_inliers
-        )
 
 
 # DETECTOR holds the defaults of Detector, and PRINTED those of the paper.

@@ -16,7 +16,7 @@ from boreod.ensemble.assumptions import (
     draw_top,
     find_suspicious,
 )
-from boreod.ensemble.bags import Bags, Shares, draw_bags
+from boreod.ensemble.bags import BagPlan, Bags, Shares, draw_bags
 from boreod.ensemble.calibration import Correction, OutOfBag, expit, logit
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead, TreeHead
@@ -74,8 +74,7 @@ class Options:
 
     def check_untaught(self) -> None:
         """Raise if a parameter is set that has no meaning without labels."""
-        given = {"prior": self.prior, "estimator": self.recipe.estimator}
-        for name, value in given.items():
+        for name, value in {"prior": self.prior, "estimator": self.recipe.estimator}.items():
             if value is not None:
                 raise ValueError(
                     f"`{name}` has no meaning without labels: rows are ranked by a consensus of "
@@ -152,7 +151,9 @@ class Training:
         The other parameters are those of :meth:`fit`. The same seeds draw the same bags.
         """
         options = Options.of(model, settings)
-        bagging = settings.plan_bags(model.n_estimators)
+        how = settings.bagging
+        drawn = how.max_samples, how.ratio, how.min_inliers
+        bagging = BagPlan(model.n_estimators, *drawn, settings.assumes_inliers)
         codes = known.seen.codes
         n_raw = known.columns.n_raw
         if (codes == OUTLIER).any():
@@ -226,8 +227,7 @@ class Training:
         if len(places) < len(columns.names):
             columns = columns.keep([columns.names[place] for place in places])
             scaler = scaler.keep(places)
-            sources = self.scaler.sources(len(self.columns.names))
-            table = table[:, np.isin(sources, places)]
+            table = table[:, np.isin(self.scaler.sources(len(self.columns.names)), places)]
         evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
         data = BaggedTable(table, columns.n_raw, len(columns.names), self.bags, evidence, self.seed)
         correction: Correction | Quantiles

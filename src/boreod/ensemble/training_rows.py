@@ -103,8 +103,7 @@ def _read_numbers(
     positions = np.arange(n_rows) if chosen is None else chosen
     if is_lazy:
         check_reading(len(positions), 8 * len(positions) * X.shape[1], available_memory())
-        gathered = for_collections().gather_rows(X, chosen, sizes)
-        rows = read_rows(model, gathered, fitting=True)
+        rows = read_rows(model, for_collections().gather_rows(X, chosen, sizes), fitting=True)
     elif chosen is not None:
         rows = rows[chosen]
     numbered = [f"x{place}" for place in range(rows.shape[1])]
@@ -147,7 +146,6 @@ def _read_table(
     )
     preparation.is_named = not isinstance(X, np.ndarray)
     rows = read_rows(model, matrix, fitting=True, names=preparation.names_)
-    is_file = isinstance(X, str | PathLike)
     return TrainingRows(
         rows,
         rows if later is matrix else later,
@@ -157,7 +155,7 @@ def _read_table(
         found.positions,
         preparation,
         found.table,
-        source=floor.name_source(fspath(X)) if is_file else None,
+        source=floor.name_source(fspath(X)) if isinstance(X, str | PathLike) else None,
         name_of=partial(found.name, ids=preparation.ids_),
         warn_of_copies=floor.warn_of_copies,
     )

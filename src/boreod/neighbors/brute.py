@@ -79,8 +79,7 @@ class BruteForce:
 
     @computed_once
     def _no_reach(self) -> Reach:
-        n_cells = len(self._table[1][1]) - 1
-        return np.empty(0, np.float32), np.full(n_cells, NO_RADIUS), np.empty(0)
+        return np.empty(0, np.float32), np.full(len(self._table[1][1]) - 1, NO_RADIUS), np.empty(0)
 
     def reach(self, radii: NDArray) -> Reach:
         """Prepare the radii of all reference rows for :meth:`nearest_and_reverse`."""

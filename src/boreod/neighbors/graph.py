@@ -99,8 +99,7 @@ class NeighborGraph:
         if ks not in self.known_radii:
             # Copy the entries, because other threads may add entries at the same time.
             known, distances = list(self.known_radii.items())[0]  # noqa: RUF015
-            chosen = distances[:, [known.index(k) for k in ks]]
-            self.known_radii[ks] = np.ascontiguousarray(chosen)
+            self.known_radii[ks] = np.ascontiguousarray(distances[:, [known.index(k) for k in ks]])
         return self.known_radii[ks]
 
     @cached_property
@@ -175,6 +174,8 @@ class TrainingGraph:
         distances = unset((n, k))
         indices = unset((n, k), np.int32)
         ties: list[bool] = []
+        # Number of rows of a block in the search.
+        most = SEARCH_ROWS if graph.reference.shape[1] < WIDE else 4 * SEARCH_ROWS
 
         def take(rows: slice, found: tuple[NDArray, NDArray, bool]) -> None:
             own = distinct[rows]
@@ -183,7 +184,7 @@ class TrainingGraph:
 
         engine.map_unordered(
             partial(_search, k=k, reverse_k=graph.reverse_k),
-            list(blocks(len(distinct), _search_rows(graph.reference))),
+            list(blocks(len(distinct), min(most, max(SEARCH_ROWS, n // ENOUGH_BLOCKS)))),
             take,
             "neighbor search",
             # The back end and the reference share the rows, so both are sent as one object.
@@ -191,8 +192,7 @@ class TrainingGraph:
         )
         if len(distinct) < n:
             copy_lists(distances, indices, distinct[place])
-        radii = distances[:, [k - 1 for k in graph.ks]]
-        graph.known_radii[graph.ks] = np.ascontiguousarray(radii)
+        graph.known_radii[graph.ks] = np.ascontiguousarray(distances[:, [k - 1 for k in graph.ks]])
         result = cls(graph, distances, indices, distinct, place)
         if graph.reverse_k > 0 and not any(ties):
             result.inverse = turn_around(distances, indices, graph.reverse_radii)
@@ -236,8 +236,7 @@ class TrainingGraph:
             cuts = np.append(0, np.cumsum(sizes))
             entries = np.arange(cuts[-1]) + np.repeat(offsets[own] - cuts[:-1], sizes)
             return cuts, sources[entries], from_source[entries]
-        points = graph.reference[own]
-        _, _, entries = graph.backend.nearest_and_reverse(points, 1, graph.reach)
+        _, _, entries = graph.backend.nearest_and_reverse(graph.reference[own], 1, graph.reach)
         return without_own(entries, own)
 
 
@@ -319,13 +318,6 @@ def end_in_ties(distances: NDArray, k: int, reverse_k: int) -> bool:
     return bool((distances[:, k] == distances[:, reverse_k - 1]).any())
 
 
-def _search_rows(reference: NDArray) -> int:
-    """Return the number of rows of a block in the search."""
-    n, d = reference.shape
-    most = SEARCH_ROWS if d < WIDE else 4 * SEARCH_ROWS
-    return min(most, max(SEARCH_ROWS, n // ENOUGH_BLOCKS))
-
-
 def blocks(n: int, size: int) -> Iterator[slice]:
     """Yield slices of at most ``size`` rows that together cover ``n`` rows."""
     for start in range(0, n, size):
@@ -361,8 +353,7 @@ def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
         # The list of a copy starts with the first copy, at distance 0.
         longer = np.pad(distances[source], ((0, 0), (1, 0)))
         longer_index = np.column_stack([source.astype(np.int32), indices[source]])
-        found = leave_out(longer, longer_index, own, distances.shape[1])
-        distances[own], indices[own] = found
+        distances[own], indices[own] = leave_out(longer, longer_index, own, distances.shape[1])
 
 
 def keep_entries(entries: Reverse, kept: NDArray) -> Reverse:

@@ -96,14 +96,14 @@ def growth_of(n_columns: int) -> float:
     return float((1.0 - _relative_error(n_columns)) ** -4)
 
 
+@np.errstate(over="ignore")
 def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> NDArray:
     """Return upper bounds of reduced radii in float32, relative to the extent of the table."""
     # A radius too large for float32 becomes infinite and covers every row.
-    with np.errstate(over="ignore"):
-        reduced = radii / extent
-        if metric != MANHATTAN:
-            reduced = reduced**2
-        return (reduced * (growth_of(n_columns) * ROUNDED)).astype(np.float32)
+    reduced = radii / extent
+    if metric != MANHATTAN:
+        reduced = reduced**2
+    return (reduced * (growth_of(n_columns) * ROUNDED)).astype(np.float32)
 
 
 @inner

@@ -17,14 +17,13 @@ from boreod.tool.cli.app import (
     stop_with_journal,
 )
 from boreod.tool.cli.models import print_preparation
-from boreod.tool.cli.options import reads_table, split_names
 
 NAMES = ("claims", "table1", "tsne", "table2", "roc", "sensitivity", "budget",
          "aggregation")  # fmt: skip
 
 
 @plain_errors
-@reads_table
+@options.reads_table
 def evaluate(
     table: options.Table,
     label: options.Label,
@@ -81,8 +80,8 @@ def evaluate(
     from boreod.tool.documents import to_markdown, to_page
 
     plan = Plan(
-        split_names(methods),
-        [] if budgets == "none" else split_names(budgets),
+        options.split_names(methods),
+        [] if budgets == "none" else options.split_names(budgets),
         method,
         batch,
         repetitions,
@@ -171,7 +170,7 @@ def reproduce(
 
     if part != "all" and part not in PARTS:
         raise typer.BadParameter(f"must be one of {', '.join(PARTS)}, all; got {part!r}.")
-    names = tuple(split_names(datasets) or SETS)
+    names = tuple(options.split_names(datasets) or SETS)
     for name in names:
         _check_dataset(name)
     if fresh:
@@ -194,8 +193,7 @@ def reproduce(
 def datasets(
     name: Annotated[str | None, typer.Argument(help="Data set to write to a file.")] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File: CSV, Parquet, Arrow or JSON lines."),
+        Path | None, typer.Option("--output", "-o", help="File: CSV, Parquet, Arrow or JSON lines.")
     ] = None,
     version: Annotated[int, typer.Option(help="Sample of the set, counted from 1.")] = 1,
     data: options.DataFolder = None,

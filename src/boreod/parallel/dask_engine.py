@@ -395,8 +395,7 @@ def _partitions(table: Any) -> list[Any]:
     """Return one delayed object per partition, with all columns."""
     if not _is_array(table):
         return list(table.to_delayed())
-    whole = table.rechunk(dict.fromkeys(range(1, table.ndim), -1))
-    return list(whole.to_delayed().ravel())
+    return list(table.rechunk(dict.fromkeys(range(1, table.ndim), -1)).to_delayed().ravel())
 
 
 def _is_array(table: Any) -> bool:

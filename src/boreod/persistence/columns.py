@@ -161,10 +161,9 @@ def _describe_view(view: ScoredView, n_rows: int | None) -> StoredView:
 def view_tensors(view: StoredView, owner: str, n_reference: int) -> Tensors:
     """Return the tensors of a view and of its scores."""
     n_rows = n_reference if view.rows is None else view.rows
-    n_radii = len(view.ks_of_radii)
     tensors = {
         f"{owner}.rows": Tensor("I32", [view.rows or 0], 0, n_reference - 1, np.less),
-        f"{owner}.radii": Tensor("F64", [n_rows, n_radii], 0.0, order=np.less_equal),
+        f"{owner}.radii": Tensor("F64", [n_rows, len(view.ks_of_radii)], 0.0, order=np.less_equal),
     }
     for part, planned in owned(owner, view.planned):
         score = planned.definition

@@ -235,7 +235,15 @@ def _check_manifest(manifest: Manifest) -> None:
         _require("", **{where: fits_member(member, manifest.n_features)})
     _require("", members=fits_together(manifest.members, knots > 0))
     _check_prices(manifest)
-    _check_table(manifest)
+    table = manifest.table
+    middle = table.middle
+    _require(
+        "table.",
+        preparation=(middle is None) != (table.preparation is None),
+        middle=middle is None
+        or (len(middle) == len(manifest.feature_names) and max(map(abs, middle)) <= LARGEST),
+        source=table.source is None or table.source == PurePath(table.source).name,
+    )
     lessons = manifest.lessons
     _require(
         "",
@@ -296,18 +304,6 @@ def _check_columns(manifest: Manifest) -> None:
         manifest.scaling != "both" or set(manifest.columns[: manifest.n_raw]) <= raw,
     )
     _require("", columns=all(conditions))
-
-
-def _check_table(manifest: Manifest) -> None:
-    table = manifest.table
-    middle = table.middle
-    _require(
-        "table.",
-        preparation=(middle is None) != (table.preparation is None),
-        middle=middle is None
-        or (len(middle) == len(manifest.feature_names) and max(map(abs, middle)) <= LARGEST),
-        source=table.source is None or table.source == PurePath(table.source).name,
-    )
 
 
 def _check_prices(manifest: Manifest) -> None:
@@ -443,8 +439,7 @@ def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Mani
     untaught = manifest.knots > 0
     codes = count_as_inliers(labels) if manifest.assumed else labels
     needed = {UNLABELLED} if untaught else {INLIER, OUTLIER}
-    found = set(np.unique(codes).tolist())
-    if not needed <= found <= {UNLABELLED, *needed}:
+    if not needed <= set(np.unique(codes).tolist()) <= {UNLABELLED, *needed}:
         raise wrong_numbers("oob.labels")
     missing = np.isnan(probabilities)
     inside = (probabilities >= 0.0) & (probabilities <= 1.0)

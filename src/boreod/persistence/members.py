@@ -261,11 +261,11 @@ def check_reach(
     _check_ranks(**owners["ranks"], reach=total)
 
 
+@np.errstate(over="ignore")
 def _check_ranks(scores: NDArray, odds: NDArray, reach: float) -> None:
     """Raise if lines between quantiles of scores, or their extensions, might not stay finite."""
-    with np.errstate(over="ignore"):
-        steepest = (np.diff(odds) / np.diff(scores)).max(initial=0.0)
-        farthest = steepest * (reach + np.abs(scores).max(initial=0.0))
+    steepest = (np.diff(odds) / np.diff(scores)).max(initial=0.0)
+    farthest = steepest * (reach + np.abs(scores).max(initial=0.0))
     if not farthest <= LARGEST:
         raise wrong_numbers("ranks.odds")
 

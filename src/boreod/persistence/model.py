@@ -323,8 +323,6 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
         # are checked, but it is not built.
         decode_representation(parameters.pop("representation")["representation"])
     labels = arrays["oob.labels"].astype(np.int64)
-    preparation = _restore_preparation(manifest.table, manifest.feature_names)
-    record = _restore_record(manifest, arrays)
     model = kind(**decode_known(parameters, PARAMETERS, kind.__name__))
     oob = OutOfBag(
         arrays["oob.probabilities"], labels, manifest.shares, manifest.assumed, manifest.left_out
@@ -334,8 +332,8 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
         _fitted(manifest, arrays, labels),
         oob,
         manifest.threshold,
-        preparation,
-        record,
+        _restore_preparation(manifest.table, manifest.feature_names),
+        _restore_record(manifest, arrays),
         _selection(manifest),
         Stored(manifest.format, manifest.versions, manifest.extra),
     )

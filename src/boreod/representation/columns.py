@@ -72,7 +72,12 @@ class FittedColumns:
         # The first of the broadest views measures isolation. Views of ranks are left out, because
         # ranks are bounded and no row can be far from all other rows.
         numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
-        self._widest = max(numbers, key=lambda number: _breadth(self.views[number]), default=None)
+        # A view of distances is broader than a view of directions (cosine).
+        breadths = [
+            (view.space.metric != "cosine", len(view.space.columns), len(view.known.rows))
+            for view in self.views
+        ]
+        self._widest = max(numbers, key=breadths.__getitem__, default=None)
 
     @property
     def families(self) -> dict[str, str]:
@@ -201,15 +206,6 @@ def _score(views: list[ScoredView], item: Item, widest: int | None) -> Found:
     return found, isolation
 
 
-def _breadth(view: ScoredView) -> tuple[bool, int, int]:
-    """Return the sort key of a view; the broadest view has the largest key.
-
-    A view of distances is broader than a view of directions (cosine). Ties are broken by the number
-    of columns, then by the number of reference rows.
-    """
-    return view.space.metric != "cosine", len(view.space.columns), len(view.known.rows)
-
-
 def fit_view(
     everywhere: KnownRows,
     space: Space,
@@ -240,8 +236,7 @@ def fit_view(
             scores[others], isolation[others] = _score_new(view, points[others], engine)
     else:
         for fold in range(folds.max() + 1):
-            rest = np.flatnonzero(folds[space.rows] != fold)
-            without = view.fit_part(lists, rest, engine)
+            without = view.fit_part(lists, np.flatnonzero(folds[space.rows] != fold), engine)
             held = folds == fold
             scores[held], isolation[held] = _score_new(without, points[held], engine)
     view.isolation = isolation
@@ -279,11 +274,7 @@ def _score_new(view: ScoredView, points: NDArray, engine: Engine) -> tuple[NDArr
 
 
 def fit_detector(
-    label: str,
-    what: Any,
-    points: NDArray,
-    apart: NDArray | None,
-    random: np.random.RandomState,
+    label: str, what: Any, points: NDArray, apart: NDArray | None, random: np.random.RandomState
 ) -> tuple[Detector, NDArray]:
     """Fit a detector of boreod or of another library; return it with scores of all training rows.
 

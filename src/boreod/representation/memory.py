@@ -96,19 +96,21 @@ def count_fit_memory(
     that the user asked for. ``n_bags`` is 0 if no detector is learned. If ``folded``, rows are
     scored in folds. A second neighbor graph then holds most of the rows, and all lists are longer.
     """
-    n_scores = count_scores(views)
     # Hashes of the rows are counted first; every view adds more below.
     held = 24 * n_rows
     lists = 0
     for space, plan in views:
         size = n_rows if space.rows is None else len(space.rows)
         held += size * _bytes_to_keep(len(space.columns), plan, backend)
-        of_one = _bytes_of_lists(plan)
+        # Lists of neighbors are needed only while the reference rows themselves are scored.
+        deepest = max(p.ks[-1] for p in plan)
+        reverse = max((p.ks[-1] for p in plan if p.definition.reads == "reverse"), default=0)
+        of_one = 12 * (deepest + reverse) + 16
         if folded:
             of_one += _bytes_to_keep(len(space.columns), plan, backend)
-            of_one += 12 * depth_for(max(p.ks[-1] for p in plan), 1.0 / FOLDS) + 16
+            of_one += 12 * depth_for(deepest, 1.0 / FOLDS) + 16
         lists = max(lists, size * of_one)
-    scores = 8 * n_rows * n_scores
+    scores = 8 * n_rows * count_scores(views)
     table = scores + 8 * n_rows * n_columns
     # Bags hold log-odds, probabilities, a temporary array like them, and three out-of-bag masks.
     bags = (3 * 8 + 3) * n_rows * n_bags
@@ -139,15 +141,6 @@ def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: str) -> in
     compared = [p for p in plan if p.definition.compares()]
     frozen = 8 * sum(len(p.ks) * len(p.definition.descriptions) for p in compared)
     return rows + search + radii + frozen
-
-
-def _bytes_of_lists(plan: list[PlannedScore]) -> int:
-    """Return the bytes of the neighbor lists of one reference row.
-
-    The lists are needed only while the reference rows themselves are scored.
-    """
-    reverse = max((p.ks[-1] for p in plan if p.definition.reads == "reverse"), default=0)
-    return 12 * (max(p.ks[-1] for p in plan) + reverse) + 16
 
 
 def available_memory(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:

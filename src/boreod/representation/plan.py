@@ -43,6 +43,7 @@ def read_scores(scores: Any) -> tuple[list[PlannedScore], list[tuple[str, Any]]]
         label, what = item if isinstance(item, tuple) and len(item) == 2 else (None, item)
         if label is not None and (not isinstance(label, str) or not label or "@" in label):
             raise ValueError(f"The name in a pair must be a text without '@'; got {label!r}.")
+        can_score = hasattr(what, "score_samples") or hasattr(what, "decision_function")
         if isinstance(what, str) and what in DETECTORS:
             detectors.append((label or what, DETECTORS[what]))
         elif isinstance(what, str):
@@ -51,7 +52,7 @@ def read_scores(scores: Any) -> tuple[list[PlannedScore], list[tuple[str, Any]]]
             requests.append(PlannedScore(label or what.name, what()))
         elif isinstance(what, Score) and hasattr(what, "name"):
             requests.append(PlannedScore(label or what.name, what))
-        elif _is_detector(what):
+        elif can_score and hasattr(what, "fit") and not isinstance(what, type):
             detectors.append((label or type(what).__name__.lower(), what))
         else:
             raise TypeError(
@@ -80,11 +81,6 @@ def _check_distinct(requests: list[PlannedScore], detectors: list[tuple[str, Any
                 f"`scores` asks for {label!r} twice, so the columns could not be told apart. "
                 "Drop one, or name both: ('a name', score)."
             )
-
-
-def _is_detector(what: Any) -> bool:
-    can_score = hasattr(what, "score_samples") or hasattr(what, "decision_function")
-    return can_score and hasattr(what, "fit") and not isinstance(what, type)
 
 
 def _read_name(name: str, label: str | None) -> PlannedScore:

@@ -79,8 +79,7 @@ class ScoredView:
         deep = ks
         if left_out:
             deep = tuple(sorted({*ks, min(depth_for(ks[-1], left_out), len(points) - 1)}))
-        metric = VIEW_METRICS[space.metric]
-        graph = NeighborGraph.build(points, deep, reverse_k, metric, neighbors)
+        graph = NeighborGraph.build(points, deep, reverse_k, VIEW_METRICS[space.metric], neighbors)
         view = cls(space, graph, _not_fitted(plan), known, scale)
         training = TrainingGraph.build(graph, engine, view._copies())
         scores = view._score_reference(training, engine)
@@ -96,8 +95,7 @@ class ScoredView:
         part = replace(
             self, known=KnownRows(self.known.rows[rows]), scores=_not_fitted(self.scores)
         )
-        depths = _depths(self.scores, len(rows))
-        lists = part_of(training, rows, *depths, part._copies())
+        lists = part_of(training, rows, *_depths(self.scores, len(rows)), part._copies())
         part.graph = lists.graph
         part._score_reference(lists, engine)
         return part
@@ -120,8 +118,7 @@ class ScoredView:
 
         If a row equals a reference row, this reference row is not one of its neighbors.
         """
-        own = self.known.find(rows)
-        return self.graph.new_block(self.place(rows), own, depth)
+        return self.graph.new_block(self.place(rows), self.known.find(rows), depth)
 
     def place(self, rows: NDArray) -> NDArray:
         """Return rows as points of the neighbor space."""

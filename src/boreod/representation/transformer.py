@@ -15,12 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boreod.neighbors import KnownRows, check_neighbors
 from boreod.parallel import Threads, count_threads, current_engine, plain_interrupts
-from boreod.representation.columns import (
-    FittedColumns,
-    fit_detector,
-    fit_view,
-    share_among_copies,
-)
+from boreod.representation.columns import FittedColumns, fit_detector, fit_view, share_among_copies
 from boreod.representation.memory import FOLDS, check_fit, count_fit_memory, count_scores
 from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.views import View, resolve_views
@@ -119,8 +114,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         """Fit, and return the representation of the training rows."""
         with plain_interrupts(), all_or_nothing(self):
             points = read_rows(self, X, fitting=True)
-            names = OneToOneFeatureMixin.get_feature_names_out(self)
-            return self.fit_compute(points, names)
+            return self.fit_compute(points, OneToOneFeatureMixin.get_feature_names_out(self))
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the representation of training rows or new rows."""

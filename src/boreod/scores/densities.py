@@ -73,10 +73,10 @@ class LDF(Score):
     bandwidth: float = 1.0
     smoothing: float = 0.1
 
+    @np.errstate(divide="ignore")
     def log_radius(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of the k-distances."""
-        with np.errstate(divide="ignore"):
-            return np.log(block.own_radii(ks))
+        return np.log(block.own_radii(ks))
 
     def log_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of the kernel densities, without a constant that cancels later."""
@@ -210,10 +210,10 @@ class KDEOS(Score):
         sums = sums_to(block.distances, tuple(k - 1 for k in ks))
         return self.scale * (4.0 * np.pi) ** -0.1 * sums / np.array(ks)
 
+    @np.errstate(divide="ignore")
     def log_bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of the bandwidths, so that they are not computed for every pair."""
-        with np.errstate(divide="ignore"):
-            return np.log(described[0].own)
+        return np.log(described[0].own)
 
     def log_kernel_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of kernel densities, without the constant of the normal density."""
@@ -304,17 +304,16 @@ class LoOP(Score):
 
     extent: float = 1.0
 
+    @np.errstate(over="ignore")
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return standard distances."""
-        with np.errstate(over="ignore"):
-            squares = np.square(block.distances[:, : ks[-1]])
-            return np.sqrt(sums_to(squares, ks) / np.array(ks))
+        return np.sqrt(sums_to(np.square(block.distances[:, : ks[-1]]), ks) / np.array(ks))
 
+    @np.errstate(invalid="ignore", divide="ignore", over="ignore")
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return own standard distance / mean over the neighbors - 1; negative results become 0."""
         around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            more = described[-1].own / around - 1.0
+        more = described[-1].own / around - 1.0
         return np.where((more > 0.0) & np.isfinite(more), more, 0.0)
 
     def summarize(self, scores: NDArray) -> NDArray:
@@ -325,13 +324,13 @@ class LoOP(Score):
         spread = self.extent * largest * np.sqrt((relative * relative).mean(axis=0))
         return np.where(scores.max(axis=0) == 0, 1.0, spread)[np.newaxis]
 
+    @np.errstate(over="ignore")
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
         """Turn the results of :meth:`compare` into probabilities."""
         from scipy.special import erf
 
         # A quotient may overflow to infinity, whose error function is 1.
-        with np.errstate(over="ignore"):
-            probabilities: NDArray = erf(scores / self.unit(summary))
+        probabilities: NDArray = erf(scores / self.unit(summary))
         return probabilities
 
     def unit(self, summary: NDArray) -> NDArray:

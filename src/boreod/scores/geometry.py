@@ -55,12 +55,12 @@ class COF(Score):
             block.distances.view(np.int64), among.view(np.int64), np.array(ks)
         )
 
+    @np.errstate(invalid="ignore", divide="ignore", over="ignore")
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return own chaining distance / mean chaining distance of the neighbors."""
         own, reference = described[-1].own, described[-1].reference
         around = mean_over_neighbors(reference, block.indices, np.array(ks))
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            return np.where((own == 0) & (around == 0), 1.0, own / around)
+        return np.where((own == 0) & (around == 0), 1.0, own / around)
 
 
 @compiled

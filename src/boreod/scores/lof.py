@@ -32,12 +32,12 @@ class LOF(Score):
         """Return reachability densities."""
         return _reachability_density(block.distances, block.indices, block.radii(ks), np.array(ks))
 
+    @np.errstate(invalid="ignore", divide="ignore", over="ignore")
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the mean density of the neighbors / own density."""
         own = described[-1].own
         around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            return np.where(np.isinf(own), 1.0, around / own)
+        return np.where(np.isinf(own), 1.0, around / own)
 
 
 class SimplifiedLOF(LOF):
@@ -48,11 +48,11 @@ class SimplifiedLOF(LOF):
     citation = "Schubert, Zimek, Kriegel, DMKD 2014"
     formula = "mean distance density of the neighbors / own"
 
+    @np.errstate(divide="ignore", over="ignore")
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return inverse mean distances."""
         # A sum of distances may be 0 or tiny.
-        with np.errstate(divide="ignore", over="ignore"):
-            return np.array(ks) / KNNWeight().describe(block, ks, described)
+        return np.array(ks) / KNNWeight().describe(block, ks, described)
 
 
 @compiled

@@ -268,8 +268,7 @@ class Offer:
         known = [some for some in sets if tuple(some.columns) in quality]
         if not known:
             return [spend(self.learner, some, heads) for some in sets]
-        best = max(known, key=lambda some: quality[tuple(some.columns)])
-        return [self._spend_few(best, heads)]
+        return [self._spend_few(max(known, key=lambda some: quality[tuple(some.columns)]), heads)]
 
     def _spend_few(self, some: Selection, kinds: tuple[str, ...]) -> Candidate | None:
         """Spend the rest of the budget on trees.

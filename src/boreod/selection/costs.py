@@ -292,7 +292,13 @@ def declared_costs(
     By default, a raw column and a tree cost 1. ``kinds`` are the kinds of the tree heads.
     """
     if isinstance(prices, Costs):
-        costs = replace(prices, trees=_price_trees(prices, kinds))
+        trees = {kind: prices.trees.get(kind, TREE) for kind in kinds}
+        if prices.unit == SECONDS and not set(trees) <= set(prices.trees):
+            raise ValueError(
+                f"`costs` are seconds and have no price for a tree of {', '.join(trees)}. Pass "
+                f"one, as in Costs(..., trees={dict.fromkeys(trees, 5e-8)})."
+            )
+        costs = replace(prices, trees=trees)
     else:
         price = TREE
         if kinds and TREE_NAME in prices and TREE_NAME not in fitted.names:
@@ -314,18 +320,6 @@ def declared_costs(
             stacklevel=7,
         )
     return costs.only([name for name in fitted.names if name in costs.own])
-
-
-def _price_trees(costs: Costs, kinds: Iterable[str]) -> dict[str, float]:
-    """Return the prices of trees of some kinds; for costs in units, a missing price is TREE."""
-    trees = {kind: costs.trees.get(kind, TREE) for kind in kinds}
-    if costs.unit == SECONDS and not set(trees) <= set(costs.trees):
-        example = dict.fromkeys(trees, 5e-8)
-        raise ValueError(
-            f"`costs` are seconds and have no price for a tree of {', '.join(trees)}. Pass one, as "
-            f"in Costs(..., trees={example})."
-        )
-    return trees
 
 
 def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, float]:

@@ -74,13 +74,17 @@ class Clock:
         return [block.part(slice(int(some[0]), int(some[-1]) + 1)) for some in places]
 
     def time_parts(self, work: Callable[[Any], object], parts: Sequence[Any], n_rows: int) -> float:
-        """Return the time of some work on parts with ``n_rows`` rows each.
+        """Return the time of some work on parts with ``n_rows`` rows each, with the reserve.
 
-        If ``size`` is None, only the first part is timed.
+        If ``size`` is None, only the first part is timed. Otherwise the median of all parts is
+        taken, in two rounds because other processes may disturb one.
         """
         if self.size is None:
             return seconds(work, parts[0]) / n_rows
-        return _time_calls(work, parts) * self.size / n_rows
+        # The first call may compile kernels.
+        work(parts[0])
+        rounds = [[_time_call(work, part) for part in parts] for _ in range(2)]
+        return RESERVE * float(np.median(rounds, axis=1).min()) * self.size / n_rows
 
 
 def cut(rows: NDArray, size: int) -> list[NDArray]:
@@ -102,17 +106,6 @@ def seconds(work: Callable[[Any], object], item: Any, patience: float = 0.0) -> 
         agree = len(times) > 1 and fastest[1] <= 1.1 * fastest[0]
         if agree or (len(times) > 2 and sum(times) >= patience):
             return RESERVE * fastest[0]
-
-
-def _time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
-    """Return the median processor time over some items in seconds, with the reserve.
-
-    There are two rounds, because other processes may disturb one. The lower median is returned.
-    """
-    # The first call may compile kernels.
-    work(items[0])
-    rounds = [[_time_call(work, item) for item in items] for _ in range(2)]
-    return RESERVE * float(np.median(rounds, axis=1).min())
 
 
 def _time_call(work: Callable[[Any], object], item: Any) -> float:
@@ -167,11 +160,9 @@ def with_calls(
 
     def price_calls(size: int) -> Costs:
         # Scaling is timed together with the base; each column pays the price of rows for it.
-        scaling = size * min(prices.own.values())
-        parts = _time_parts(whole, rows, typical, table, size, scaling)
+        parts = _time_parts(whole, rows, typical, table, size, size * min(prices.own.values()))
         apart = parts.total() + parts.cost_of_trees(whole.tree_counts)
-        together = time_whole(whole, rows, size)
-        factor = max(1.0, (together - parts.base) / (apart - parts.base))
+        factor = max(1.0, (time_whole(whole, rows, size) - parts.base) / (apart - parts.base))
         beyond = parts.joined(prices, lambda call, row: max(0.0, factor * call - size * row))
         return replace(beyond, base=max(0.0, parts.base - size * prices.base))
 
@@ -269,8 +260,7 @@ def _time_view(
     name = view.space.name
 
     def search(k: int, reverse_k: int) -> float:
-        narrow = replace(view, graph=view.graph.narrowed((k,), reverse_k))
-        return clock.time(narrow.search, rows)
+        return clock.time(replace(view, graph=view.graph.narrowed((k,), reverse_k)).search, rows)
 
     # A view from a file may not search as far as novelty needs.
     ks = tuple(sorted({*view.graph.ks, view.near}))

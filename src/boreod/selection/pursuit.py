@@ -62,8 +62,7 @@ class Path:
         Also return whether the path is long enough for this budget.
         """
         # Rounding must not exclude a column that fits exactly.
-        most = budget * (1.0 + 1e-12) - costs.base
-        count = int(np.searchsorted(self.spent, most, side="right"))
+        count = int(np.searchsorted(self.spent, budget * (1.0 + 1e-12) - costs.base, side="right"))
         return self.order[:count], count < len(self.order) or count == len(costs.own)
 
 

@@ -111,8 +111,7 @@ class Selector:
         return replace(choice, batch_size=how.batch_size), *learned
 
     def _learn(self, columns: list[str], engine: Engine) -> Learned:
-        learn = partial(self.training.learn, columns, engine)
-        return self.learner.once(frozenset(columns), learn)
+        return self.learner.once(frozenset(columns), partial(self.training.learn, columns, engine))
 
     def _least(self, costs: Costs) -> float:
         """Return the price of the cheapest model: one column, and one tree per bag if needed."""
@@ -135,7 +134,11 @@ class Selector:
     def _choose(
         self, budget: float, costs: Costs, how: ColumnSelection, engine: Engine
     ) -> Selection:
-        _check_affordable(budget, costs)
+        cheapest = int(np.argmin(costs.alone))
+        if costs.alone[cheapest] > budget:
+            again = f", {MEASURE_AGAIN}" if costs.unit == SECONDS else ""
+            what = f"the cheapest column, {costs.names[cheapest]!r}, costs"
+            raise too_low(budget, what, costs.alone[cheapest], costs.unit, f". Raise it{again}.")
         if costs.total() <= budget:
             return price_columns(costs.names, {}, costs, budget)
         # A column that costs more than the budget would end the path of every bag that chooses it.
@@ -148,8 +151,7 @@ class Selector:
             order = np.random.default_rng(self.training.seed).permutation(len(names))
         else:
             order, found = self._paths(offered, how.method == "budget").rank(budget, engine, fill)
-            ranked = [names[place] for place in order]
-            shares = dict(zip(ranked, found.tolist(), strict=True))
+            shares = dict(zip([names[place] for place in order], found.tolist(), strict=True))
         chosen = [names[place] for place in stable_set(order, offered, budget, fill)]
         if not chosen:
             raise too_low(
@@ -247,11 +249,3 @@ def _check_call(budget: float, batch_size: int, costs: Costs, least: float) -> N
             f"`batch_size` (--batch); {MEASURE_AGAIN}."
         )
         raise too_low(budget, f"{rows} costs at least", least, costs.unit, advice)
-
-
-def _check_affordable(budget: float, costs: Costs) -> None:
-    cheapest = int(np.argmin(costs.alone))
-    if costs.alone[cheapest] > budget:
-        again = f", {MEASURE_AGAIN}" if costs.unit == SECONDS else ""
-        what = f"the cheapest column, {costs.names[cheapest]!r}, costs"
-        raise too_low(budget, what, costs.alone[cheapest], costs.unit, f". Raise it{again}.")

@@ -41,7 +41,7 @@ class TableError(ValueError):
 
 
 class MissingColumnsError(TableError):
-    """A table lacks columns of a model; ``known`` names the columns that it has."""
+    """A table lacks columns of a model; ``known`` names its columns, after renaming."""
 
     # Workers send errors as bytes, from which they are made with their text only.
     def __init__(self, text: str, known: Iterable[str] = ()) -> None:

@@ -370,11 +370,7 @@ def _read_codes(path: str, label: str | None, wishes: Wishes, options: dict[str,
 
 
 def _read_rows(
-    path: str,
-    wanted: NDArray | None,
-    expected: int | None,
-    wishes: Wishes,
-    options: dict[str, Any],
+    path: str, wanted: NDArray | None, expected: int | None, wishes: Wishes, options: dict[str, Any]
 ) -> tuple[Any, NDArray]:
     """Return the wanted rows of a file, and the positions of these rows in the file, from 0.
 

@@ -87,9 +87,8 @@ def as_prose(text: str) -> str:
     >>> as_prose("=1+1 is missing"), as_prose("b\tc 2 ranges above; @a 1 ranges below")
     ('column =1+1 is missing', 'b c 2 ranges above; column @a 1 ranges below')
     """
-    plain = text
-    if not text.isprintable():
-        plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    letters = (letter if letter.isprintable() else " " for letter in text)
+    plain = text if text.isprintable() else "".join(letters)
     return FORMULA.sub(r"\1column ", plain)
 
 

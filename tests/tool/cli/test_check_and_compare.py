@@ -45,7 +45,9 @@ def test_compare(folder, tmp_path):
 def test_alerts_by_number(folder, tmp_path):
     model, table = folder / "small.boreod", folder / "new.csv"
     result = run("score", model, table, "-o", tmp_path / "s.csv", "--alerts", 7, "--reasons", 2)
-    assert "7 (3.33%) are alerts: as many rows of this table as you asked for" in result.stdout
+    assert (
+        "7 (3.33%) are alerts: the most suspicious rows of this table (you asked" in result.stdout
+    )
     scored = pd.read_csv(tmp_path / "s.csv")
     assert scored["outlier"].sum() == 7
     assert scored.loc[scored["outlier"], "rank"].max() <= 7

@@ -48,7 +48,9 @@ def test_a_warning_is_the_first_line_of_the_result(place):
     result = run("score", model, place / "unit.csv", "-o", output, "--alerts", 5)
     first, second = result.stdout.splitlines()[:2]
     assert first.startswith("This table is unlike the training table: ")
-    assert "5 (2.38%) are alerts: as many rows of this table as you asked for, the most" in second
+    assert (
+        "5 (2.38%) are alerts: the most suspicious rows of this table (you asked for 5)." in second
+    )
     assert result.stderr.startswith("Note: amount: values are about ")
     facts = json.loads(run("score", model, place / "unit.csv", "-o", output, "--json").stdout)
     assert facts["ranked_by"] == "probability"
@@ -71,9 +73,23 @@ def test_strict(place):
     assert facts["findings"][0]["kind"] == "unit"
     gone = run("score", model, place / "bad.csv", "-o", output, "--strict", code=3)
     assert "amount: the column is gone" in gone.stderr
+    assert "'Amount' is new: renamed? (--rename Amount=amount)" in gone.stderr
     assert output.read_text() == "as it was"
     run(*asked, "--scale", "amount=0.001")
     assert len(pd.read_csv(output)) == 210
+
+
+@pytest.mark.parametrize("more", [[], ["--all-columns"]])
+def test_strict_names_missing_columns_after_renaming(more, place):
+    table = pd.read_csv(place / "good.csv")
+    table = table.drop(columns="country").rename(columns={"hour": "amount", "amount": "x"})
+    table.to_csv(place / "chain.csv", index=False)
+    chain = ("--rename", "x=amount", "--rename", "amount=hour")
+    asked = ("score", place / "a.boreod", place / "chain.csv", "-o", place / "s.csv", "--strict")
+    found = run(*asked, *chain, *more, code=3).stderr
+    assert [line for line in found.splitlines() if "is gone" in line] == [
+        "Note: country: the column is gone, and rows cannot be scored without it"
+    ]
 
 
 @pytest.mark.parametrize(("name", "code"), [("unit", 3), ("bad", 3), ("good", 0)])

@@ -80,7 +80,7 @@ def test_rows_that_a_model_has_learned_from_are_judged_out_of_bag(models, tmp_pa
     path = write(table, tmp_path / "payments.parquet")
     found = compare_models(old, new, path, CompareOptions(novelty=False, alerts=10))
     assert found.learned == (1, 300)  # one row has its own amount by chance
-    assert "the new model knows 300" in found.notes[0]
+    assert "the new model has learned from 300" in found.notes[0]
     judged = (new.oob_.labels >= 0) & np.isfinite(new.oob_proba_)
     own = new.oob_proba_[judged], old.predict_proba(table)[judged, 1]
     expected = compare_rankings(new.oob_.labels[judged] == 1, *own)

@@ -68,12 +68,26 @@ class Plan:
     protocol: str = "unseen"
     seed: int = 0
 
-    def check(self) -> None:
-        """Raise if a name or a budget is none, or a package that a method needs is missing."""
+    def check(self) -> list[str]:
+        """Return the budgets to try.
+
+        Raise if a method is unknown or not installed, if a budget is no time, or if there is a
+        batch size without budgets.
+        """
         check_choice("method", self.method, ("detector", "bore"))
         for name, lack in find_missing(self.methods or ()).items():
             raise ImportError(f"Method {name!r} {lack}")
-        _read_budgets(self)
+        budgets = list(BUDGETS if self.budgets is None else self.budgets)
+        for budget in budgets:
+            if read_budget(budget)[1] != SECONDS:
+                raise ValueError(f"A budget here is a time per row such as '20us'; got {budget!r}.")
+        check_size(self.batch_size)
+        if self.batch_size is not None and not budgets:
+            raise ValueError(
+                f"`batch_size` (--batch) is {self.batch_size}, but there are no `budgets` "
+                "(--budgets). Pass budgets such as 500us, or leave `batch_size` out."
+            )
+        return budgets
 
 
 @dataclass(frozen=True)
@@ -179,17 +193,15 @@ def compare_methods(
     2
     """
     plan = plan or Plan()
-    plan.check()
+    budgets = plan.check()
     rows = X if isinstance(X, TableRows) else read_rows(Detector(), X, fitting=True)
     codes, _ = read_labels(y, len(rows), outlier_label)
     methods = plan.methods
     if methods is None:
         methods = [m.name for m in METHODS.values() if m.is_installed and m.group != "unlabelled"]
-    budgets = _read_budgets(plan)
     # Labels that cannot be split are refused here.
     split_rows(codes, 0, plan.protocol, plan.seed)
-    if journal is None:
-        journal = Journal(None)
+    kept = Journal(None) if journal is None else journal
     digest = joblib.hash((rows, codes))[:16]
 
     def run(work: Work, variants: dict[str, Any], label: str) -> list[Run]:
@@ -206,7 +218,7 @@ def compare_methods(
             )
             for name, number in pairs
         }
-        results = run_tasks(work, tasks, journal, n_jobs, label, verbose)
+        results = run_tasks(work, tasks, kept, n_jobs, label, verbose)
         return [
             {"dataset": TABLE, "protocol": plan.protocol, "method": name, "repetition": number}
             | result
@@ -223,24 +235,6 @@ def compare_methods(
         for name, result in fit.get("budgets", {EVERYTHING: {"error": fit.get("error")}}).items()
     ]
     return Comparison(runs, budget_runs, plan)
-
-
-def _read_budgets(plan: Plan) -> list[str]:
-    """Return the budgets of a plan.
-
-    Raise if a budget is no time, or if there is a batch size without budgets.
-    """
-    budgets = list(BUDGETS if plan.budgets is None else plan.budgets)
-    for budget in budgets:
-        if read_budget(budget)[1] != SECONDS:
-            raise ValueError(f"A budget here is a time per row such as '20us'; got {budget!r}.")
-    check_size(plan.batch_size)
-    if plan.batch_size is not None and not budgets:
-        raise ValueError(
-            f"`batch_size` (--batch) is {plan.batch_size}, but there are no `budgets` (--budgets). "
-            "Pass budgets such as 500us, or leave `batch_size` out."
-        )
-    return budgets
 
 
 def _run_budgets(

@@ -52,11 +52,7 @@ SCHEMES = {
     "hinge": "hinge (SGD)",
     "penalty": "penalty by CV",
 }
-CLASSIFIERS = {
-    "svm": LinearSVC(),
-    "ridge": RidgeClassifier(),
-    "hinge": SGDClassifier(loss="hinge"),
-}
+CLASSIFIERS = {"svm": LinearSVC(), "ridge": RidgeClassifier(), "hinge": SGDClassifier(loss="hinge")}
 FOLDS = 5
 SHOWN = ("auc", "early_auc")
 # The penalty of BORE only makes separable bags well posed, so penalties up to it count as none.

@@ -85,11 +85,7 @@ class Settings:
         return tuple(name for name in names if name in self.datasets) or self.datasets
 
     def run(
-        self,
-        work: Work,
-        plan: Iterable[tuple[Any, ...]],
-        label: str,
-        some_may_fail: bool = False,
+        self, work: Work, plan: Iterable[tuple[Any, ...]], label: str, some_may_fail: bool = False
     ) -> list[dict[str, Any]]:
         """Return a result for each item of a plan; reuse results in the journal.
 

@@ -334,11 +334,7 @@ class LevelStep(Step):
 
 
 def numbers_of(
-    column: Any,
-    name: str,
-    kind: str,
-    first_row: int = 1,
-    rule: NumberFormat | None = None,
+    column: Any, name: str, kind: str, first_row: int = 1, rule: NumberFormat | None = None
 ) -> NDArray:
     """Return a column as float64 with NaN for missing values; durations become seconds."""
     if pa.types.is_duration(column.type):

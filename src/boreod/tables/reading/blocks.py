@@ -164,21 +164,22 @@ class Options(ReadOptions):
         Refuse names that the table does not have, and columns to read that have the same name.
         """
         self._check_renames(known, shown)
-        self.seen.update(dict.fromkeys(self.rename.get(name, name) for name in known))
+        header = [self.rename.get(name, name) for name in known]
+        self.seen.update(dict.fromkeys(header))
         wanted = None if self.columns is None else as_names(self.columns, known)
         if wanted is not None:
             wanted = tuple(n for n in wanted if n in known or n not in self.optional)
         dropped = as_names(self.drop, known)
         self.met.update(set(dropped) & set(known))
         needed = (name for name in dropped if name not in self.optional)
-        check_columns((*(wanted or ()), *needed), known, shown, self.computed or ())
+        check_columns((*(wanted or ()), *needed), known, shown, self.computed or (), header)
         if wanted is None:
             places = [place for place, name in enumerate(known) if name not in dropped]
         else:
             places = [p for name in wanted for p, other in enumerate(known) if other == name]
         check_names([known[place] for place in places], shown, places)
         if not places:
-            check_columns(self.columns, known, shown, self.computed or ())
+            check_columns(self.columns, known, shown, self.computed or (), header)
             raise TableError(f"No column of {shown} is left. Name fewer columns to drop (--drop).")
         return places
 
@@ -242,9 +243,16 @@ class Options(ReadOptions):
 
 
 def check_columns(
-    columns: Iterable[str] | None, known: list[str], shown: str, trained: Container[str] = ()
+    columns: Iterable[str] | None,
+    known: list[str],
+    shown: str,
+    trained: Container[str] = (),
+    header: list[str] | None = None,
 ) -> None:
-    """Raise if a table lacks columns; one error names all missing columns of a model."""
+    """Raise if a table lacks columns; one error names all missing columns of a model.
+
+    If columns are renamed, ``header`` has the new names of the known columns.
+    """
     missing = [name for name in columns or () if name not in known]
     gone = [name for name in missing if name in trained]
     if gone:
@@ -258,7 +266,7 @@ def check_columns(
         raise MissingColumnsError(
             f"{shown} has no column {listed(gone, 5)}, which the model was fitted with{hints}"
             f"{'' if hints else '.'} {remedy}, or fit again to tables like this one.",
-            known,
+            header or known,
         )
     for name in missing:
         raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")

@@ -202,16 +202,22 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
 def read_repairs(model: Path, given: dict[str, Any]) -> dict[str, Any]:
     """Return the repairs of a table as options of ``boreod.tables.open_table``.
 
-    Without any in the command, those that are kept beside the model are taken, and a note says so.
+    If the command has none, those that are kept beside the model are used, and a note says so.
     """
-    scale = {name: read_amount(text) for name, text in _read_pairs(given, "scale").items()}
-    repairs: dict[str, Any] = {"rename": _read_pairs(given, "rename"), "scale": scale}
+    repairs: dict[str, Any] = {
+        "rename": _read_pairs(given, "rename"),
+        "scale": {name: read_amount(text) for name, text in _read_pairs(given, "scale").items()},
+    }
     path = repairs_path(model)
     if path.exists() and not any(repairs.values()):
         kept = _load_repairs(model, path)
         repairs = {"rename": kept.rename, "scale": kept.scale}
         shown = [f"--{what} {k}={v}" for what, pairs in repairs.items() for k, v in pairs.items()]
-        warnings.warn(f"Kept repairs of {path} are used: {' '.join(shown)}.", stacklevel=2)
+        warnings.warn(
+            f"The repairs in {path} are used: {' '.join(shown)}. Options of the command replace "
+            "them; to use none, remove the file.",
+            stacklevel=2,
+        )
     return repairs
 
 

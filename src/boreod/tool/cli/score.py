@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer import Argument, Option
@@ -112,21 +112,19 @@ def score(
         novelty=not no_novelty,
         numbers=numbers,
     )
-    how: dict[str, Any] = {"reading": reading, "strict": strict, "verbose": not quiet}
     try:
         with dask(scheduler, workers) if engine == "dask" else nullcontext():
-            found = score_table(loaded, table, output, wanted, **how)
-    except (UnlikeTrainingError, MissingColumnsError) as error:
+            found = score_table(
+                loaded, table, output, wanted, reading=reading, strict=strict, verbose=not quiet
+            )
+    except UnlikeTrainingError as error:
+        _refuse(error.findings, json)
+    except MissingColumnsError as error:
         if not strict:
             raise
         from boreod.tool.scoring.checking import check_columns_of
 
-        findings = getattr(error, "findings", None)
-        if isinstance(error, MissingColumnsError):
-            names = [reading["rename"].get(name, name) for name in error.known]
-            findings = list(check_columns_of(loaded, names))
-        _print_refusal(findings, json)
-        raise typer.Exit(options.FOUND) from None
+        _refuse(list(check_columns_of(loaded, error.known)), json)
     for remark in () if quiet else found.notes:
         note(remark)
     _print_summary(found, output, time.perf_counter() - started, json, quiet)
@@ -136,28 +134,27 @@ def _check_engine(
     engine: str, workers: int | None, scheduler: str | None, jobs: int | None
 ) -> None:
     is_dask = engine == "dask"
-    has_both = workers is not None and scheduler is not None
     for is_wrong, words in (
         (engine not in ("threads", "dask"), f"--engine is threads or dask; got {engine!r}."),
         (not is_dask and (workers, scheduler) != (None, None),
          "--workers and --scheduler are of --engine dask."),
-        (has_both, "--workers and --scheduler exclude each other."),
+        (None not in (workers, scheduler), "--workers and --scheduler exclude each other."),
         (is_dask and jobs is not None, "--jobs is of --engine threads; dask has --workers."),
     ):  # fmt: skip
         if is_wrong:
             raise typer.BadParameter(words)
 
 
-def _print_refusal(findings: Any, json: bool) -> None:
-    """Say why a table is not scored."""
+def _refuse(findings: list[Any], json: bool) -> NoReturn:
+    """Say why a table is not scored, and end."""
     if json:
         print_json({"findings": [found._asdict() for found in findings], "written": 0}, err=True)
-        return
-    for found in findings:
-        note(found.text)
-    typer.echo(
-        "The table is unlike the training table, so nothing is written (--strict).", err=True
-    )
+    else:
+        for found in findings:
+            note(found.text)
+        text = "The table is unlike the training table, so nothing is written (--strict)."
+        typer.echo(text, err=True)
+    raise typer.Exit(options.FOUND) from None
 
 
 def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
@@ -177,8 +174,8 @@ def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: b
         novel = f", or novel ({found.novel})" if comes_first else ""
         why = f"probability above {found.threshold:.4g}{novel}"
     else:
-        novel = f"novel rows first ({found.novel}), " if comes_first and found.novel else ""
-        why = f"as many rows of this table as you asked for, {novel}the most suspicious ones"
+        novel = f", novel rows ({found.novel}) first" if comes_first and found.novel else ""
+        why = f"the most suspicious rows of this table (you asked for {found.asked:,}){novel}"
     share = f"{found.outliers / max(1, found.rows):.2%}"
     verb = "is an alert" if found.outliers == 1 else "are alerts"
     alerts = f"{found.outliers:,} ({share}) {verb}: {why}."
@@ -206,8 +203,7 @@ def explain(
         Option("--id", help="Columns that name rows; by default the ids of the fit."),
     ] = None,
     case: Annotated[
-        list[str] | None,
-        Option(help="Id of a row to show instead; may be repeated."),
+        list[str] | None, Option(help="Id of a row to show instead; may be repeated.")
     ] = None,
     reasons: Annotated[int, Option(min=1, max=100, help="Number of reasons for every row.")] = 5,
     numbers: options.Numbers = False,
@@ -313,8 +309,7 @@ def compile(  # noqa: A001
         Path | None, Argument(exists=True, help="Compile only what this model file needs.")
     ] = None,
     clean: Annotated[
-        bool,
-        Option("--clean", help="First delete what was compiled, also by older versions."),
+        bool, Option("--clean", help="First delete what was compiled, also by older versions.")
     ] = False,
     json: options.Json = False,
 ) -> None:
@@ -358,7 +353,7 @@ def _remove_code() -> dict[str, int]:
     for kernel in KERNELS:
         # The dispatcher of a kernel knows its folder.
         _ = kernel.dispatcher
-    files = {folder: code_in(folder) for folder in count_kernels()[2]}
+    files = {folder: code_in(folder, "*") for folder in count_kernels()[2]}
     for file in chain(*files.values()):
         os.remove(file)
     return {folder: len(found) for folder, found in files.items() if found}

@@ -40,8 +40,6 @@ FAINT = "0.9"
 TEXT = 9.5
 SMALL = 8.5
 BAND = {"alpha": 0.15, "linewidth": 0}
-# Names of columns and models may be anything. They are drawn as they are, and never as formulas.
-PLAIN = {"text.parse_math": False, "text.usetex": False}
 
 
 def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any, list[Any]]:
@@ -129,9 +127,11 @@ def save_picture(figure: Any, path: Path) -> Path:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     formats = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+    # Names of columns and models may be anything, and must not be drawn as formulas.
     for text in figure.findobj(Text):
         text.set(parse_math=False, usetex=False)
-    style = {"svg.hashsalt": path.name, "svg.fonttype": "none", **PLAIN}
+    style = {"svg.hashsalt": path.name, "svg.fonttype": "none", "text.parse_math": False,
+             "text.usetex": False}  # fmt: skip
     try:
         with mpl.rc_context(style), warnings.catch_warnings():
             # A page shows letters that the font of the PNG lacks.

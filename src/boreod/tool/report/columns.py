@@ -329,9 +329,6 @@ def trace_budgets(evidence: Evidence, folder: Path) -> Section:
         caption += ", with a mark at the cost of this model"
     text += " The best of many points looks a little better than it is."
     figure = draw_figure(
-        folder / "budget",
-        (5.4, 3.6),
-        f"{caption}.",
-        lambda ax: draw_budget_curve(ax, curve, mark),
+        folder / "budget", (5.4, 3.6), f"{caption}.", lambda ax: draw_budget_curve(ax, curve, mark)
     )
     return Section(title, [Paragraph(text), figure])

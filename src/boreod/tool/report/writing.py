@@ -184,11 +184,7 @@ def make_report(
 
 
 def _write(
-    evidence: Evidence,
-    workload: Workload,
-    previous: Evidence | None,
-    folder: Path,
-    seed: int,
+    evidence: Evidence, workload: Workload, previous: Evidence | None, folder: Path, seed: int
 ) -> Iterator[Section]:
     """Yield the sections: the verdict, then pictures, rows, columns and prices."""
     figures, curves = quality.draw_curves(evidence, folder, seed, previous)

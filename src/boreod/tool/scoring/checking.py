@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.profile import TrainingProfile
 from boreod.predictor import Predictor
-from boreod.tables.arrow import column_of, kind_of, pc
+from boreod.tables.arrow import column_of, kind_of, option, pc
 from boreod.tables.cells import as_text
 from boreod.tables.date_forms import is_filled
 from boreod.tables.number_formats import NumberFormat, parse
@@ -159,10 +159,13 @@ def check_columns_of(model: Predictor, names: list[str]) -> Iterator[Finding]:
     gone = [name for name in needed if name not in names]
     new = [name for name in names if name not in trained]
     renames = find_renames(gone, names, trained)
+    hints = {
+        name: f"; {shorten(other)} is new: renamed? ({option('rename', f'{other}={name}')})"
+        for name, other in renames.items()
+    }
     for name in gone:
-        hint = f"; {shorten(renames[name])} is new: renamed?" if name in renames else ""
-        text = f"{name}: the column is gone, and rows cannot be scored without it{hint}"
-        yield Finding("column", name, text)
+        text = f"{name}: the column is gone, and rows cannot be scored without it"
+        yield Finding("column", name, text + hints.get(name, ""))
     if new and not gone:
         text = f"columns that the model does not know and does not use: {listed(new, 5)}"
         yield Finding("new columns", None, text, False)
@@ -173,12 +176,7 @@ def check_columns_of(model: Predictor, names: list[str]) -> Iterator[Finding]:
 
 
 def find_all(
-    model: Predictor,
-    header: list[str],
-    tally: Tally,
-    limits: Limits,
-    threshold: float | None = None,
-    **judged_by: bool,
+    model: Predictor, header: list[str], tally: Tally, limits: Limits, **judged_by: Any
 ) -> list[Finding]:
     """Return the findings about columns and rows of a table, the most important first.
 
@@ -190,7 +188,7 @@ def find_all(
         text = "without these columns, probabilities, alerts and novel rows are not checked"
         found.append(Finding("not scored", None, text, False))
         gone.add(None)
-    changes = find_changes(model, tally, limits, threshold, **judged_by)
+    changes = find_changes(model, tally, limits, **judged_by)
     found += [change for change in changes if change.column not in gone]
     return sorted(found, key=lambda finding: (not finding.is_alarm, KINDS.index(finding.kind)))
 
@@ -348,8 +346,8 @@ def shift_difference(
     low, median, high = (show_number(float(end)) for end in np.quantile(values, [0.05, 0.5, 0.95]))
     middle = show_number(float(known[list(profile.shares).index(0.5)]))
     return (
-        f"values have moved: median {median}, was {middle}; nine of ten from {low} to {high}, was "
-        f"{show_number(typical[0])} to {show_number(typical[1])}"
+        f"values have moved: median {median}, was {middle}; nine of ten values are from {low} to "
+        f"{high}, was {show_number(typical[0])} to {show_number(typical[1])}"
     )
 
 

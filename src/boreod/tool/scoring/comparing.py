@@ -61,16 +61,14 @@ def check_table(
     model, source, reading, verbose
         As in :func:`score_table`.
     """
-    name = fspath(source)
     scoring = Scoring.plan(model, ScoreOptions((), threshold=threshold, novelty=novelty))
-    chosen = limits or Limits()
     given = dict(reading or {})
     # Without ids or times, the time since the last row cannot be computed.
     if not model.preparation_.since_:
         given["optional"] = scoring.columns or ()
     tally = Tally()
     try:
-        with parts.open_whole(name, scoring, given, verbose) as table:
+        with parts.open_whole(fspath(source), scoring, given, verbose) as table:
             header = table.header
             batches = table.parts[0].read(table.schema, BATCH_ROWS)
             gone = [name for name in scoring.columns or () if name not in header]
@@ -79,9 +77,8 @@ def check_table(
                 pass
             scoring = scoring.ranked(tally.novel, tally.rows)
     except MissingColumnsError as error:
-        renames = given.get("rename", {})
-        header = [renames.get(known, known) for known in error.known]
-    return CheckedTable(tally.rows, scoring.find(tally, chosen, header))
+        header = error.known
+    return CheckedTable(tally.rows, scoring.find(tally, limits or Limits(), header))
 
 
 def _with_empty(batches: Iterable[Any], gone: list[str], types: dict[str, Any]) -> Iterator[Any]:
@@ -385,7 +382,7 @@ def _read_ids(
 def _note_learned(before: _Scored, after: _Scored, unknown: int) -> list[str]:
     """Return a note on how a model is judged on rows that it has learned from."""
     known = " and ".join(
-        f"the {name} model knows {found.learned:,}"
+        f"the {name} model has learned from {found.learned:,}"
         for name, found in (("old", before), ("new", after))
         if found.learned
     )
@@ -393,6 +390,6 @@ def _note_learned(before: _Scored, after: _Scored, unknown: int) -> list[str]:
         return []
     left = f"; {count_of(unknown, 'row')} in every bag cannot be judged so" if unknown else ""
     return [
-        f"Of these {len(before.chances):,} rows {known}, which were training rows or are equal to "
-        f"some: on these it is judged by its out-of-bag scores{left}."
+        f"Of these {len(before.chances):,} rows (or of equal rows), {known}. On such rows, a model "
+        f"is judged by its out-of-bag scores{left}."
     ]

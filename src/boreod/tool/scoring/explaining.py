@@ -17,15 +17,7 @@ from boreod.tables.cells import as_text
 from boreod.tables.reading.blocks import ROWS, row_numbers
 from boreod.text import listed
 from boreod.tool.reasons import as_prose, write_reasons
-from boreod.tool.scoring.judging import (
-    NOVEL,
-    alert_threshold,
-    is_alert,
-    is_unlike_training,
-    say_unlike,
-    suspicion_of,
-    top_reasons,
-)
+from boreod.tool.scoring import judging
 
 
 @dataclass(frozen=True)
@@ -108,7 +100,7 @@ def explain_top(
     with Progress("scoring", None, verbose) as progress, plain_interrupts():
         for batch in filter(len, batches):
             found = assess(model, prepare(model, batch, seen + 1), novelty=novelty)
-            own = suspicion_of(found.log_odds, found.novelty)
+            own = judging.suspicion_of(found.log_odds, found.novelty)
             keys = np.hstack([keys, [own, found.log_odds]])
             numbers = np.concatenate([numbers, row_numbers(batch, seen + 1)])
             kept = np.unique(np.argsort(-keys, axis=1, kind="stable")[:, :number])
@@ -116,14 +108,14 @@ def explain_top(
             numbers = numbers[kept]
             both = pa.concat_tables([*best, pa.Table.from_batches([batch])])
             best = [both.take(pa.array(kept))]
-            novel += int(np.count_nonzero(own >= NOVEL))
+            novel += int(np.count_nonzero(own >= judging.NOVEL))
             seen += batch.num_rows
             progress.advance()
         if not best:
             raise TableError("The table has no rows to explain.")
-        by_probability = novel > 0 and is_unlike_training(model, novel, seen)
+        by_probability = novel > 0 and judging.is_unlike_training(model, novel, seen)
         if by_probability:
-            warnings.warn(say_unlike(novel, seen), stacklevel=2)
+            warnings.warn(judging.say_unlike(novel, seen), stacklevel=2)
         order = np.argsort(-keys[int(by_probability)], kind="stable")[:number]
         batch = best[0].take(pa.array(order)).combine_chunks().to_batches()[0]
         return _explain(model, batch, numbers[order], ids, reasons, novelty, by_probability)
@@ -208,14 +200,14 @@ def _explain(
     assert found.explanation is not None
     names = model.preparation_.ids_ if ids is None else ids
     counts_novelty = novelty and not by_probability
-    suspicion = suspicion_of(found.log_odds, found.novelty if counts_novelty else None)
-    limit = alert_threshold(model, novelty=counts_novelty)
+    suspicion = judging.suspicion_of(found.log_odds, found.novelty if counts_novelty else None)
+    limit = judging.alert_threshold(model, novelty=counts_novelty)
     columns: dict[str, Any] = {
         "row": numbers.tolist(),
         "ids": batch.select(list(names)).to_pylist() if names else [{} for _ in numbers],
         "probability": expit(found.log_odds).tolist(),
-        "outlier": is_alert(suspicion, limit).tolist(),
-        "reasons": top_reasons(found.explanation, reasons),
+        "outlier": judging.is_alert(suspicion, limit).tolist(),
+        "reasons": judging.top_reasons(found.explanation, reasons),
         "words": [
             [reason.shown for reason in row]
             for row in write_reasons(model, rows, found, reasons, batch)

@@ -115,9 +115,8 @@ def say_unlike(novel: int, rows: int) -> str:
     """Say why rows are ranked by probability, and what to do."""
     return (
         f"This table is unlike the training table: {show_percent(novel / rows)} of its rows "
-        f"({novel:,}) are novel. So rows are ranked by probability, and a novel row is no alert by "
-        "that alone. Look for a wrong unit or a wrong column (boreod check), and repair it "
-        "(--scale, --rename)."
+        f"({novel:,}) are novel. So the probability alone decides ranks and alerts. Look for a "
+        "wrong unit or a wrong column (boreod check), and repair it (--scale, --rename)."
     )
 
 

@@ -100,8 +100,9 @@ class Scoring:
             1.0 if alerts else judging.alert_threshold(model, options.threshold, novelty)
             for novelty in (options.novelty, False)
         ]
-        carry = None if options.all_columns else carried
-        return cls(model, carry, options, limits[0], alerts, limits[1])
+        return cls(
+            model, None if options.all_columns else carried, options, limits[0], alerts, limits[1]
+        )
 
     @property
     def columns(self) -> list[str] | None:
@@ -154,17 +155,13 @@ class Scoring:
 
     def find(self, tally: Tally, limits: Limits, header: list[str]) -> list[Finding]:
         """Return the findings about a table, given all its columns and a tally of its rows."""
-        # If the user asks for a number of alerts, this number is not checked.
-        threshold = self.threshold if self.alerts is None else None
-        return find_all(
-            self.model,
-            header,
-            tally,
-            limits,
-            threshold,
-            novelty=self.knows_novelty,
-            by_probability=self.by_probability,
-        )
+        judged_by = {
+            # If the user asks for a number of alerts, this number is not checked.
+            "threshold": self.threshold if self.alerts is None else None,
+            "novelty": self.knows_novelty,
+            "by_probability": self.by_probability,
+        }
+        return find_all(self.model, header, tally, limits, **judged_by)
 
     def without_training(self, n_jobs: int | None) -> "Scoring":
         """Return a copy for workers, without the data that only a fit needs."""

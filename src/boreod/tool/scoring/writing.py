@@ -27,12 +27,7 @@ from boreod.tables.writer import writing
 from boreod.tool.scoring import parts
 from boreod.tool.scoring.checking import Finding, Limits, Tally
 from boreod.tool.scoring.judging import NOVEL, Cut, is_alert, say_unlike
-from boreod.tool.scoring.scoring import (
-    ScoreOptions,
-    Scoring,
-    ranked_schema,
-    with_ranks,
-)
+from boreod.tool.scoring.scoring import ScoreOptions, Scoring, ranked_schema, with_ranks
 
 # The suspicions of all rows in ascending order, which workers map from the disk.
 SORTED = "sorted.npy"
@@ -156,8 +151,11 @@ def score_table(
         suspicion, tally = _score_parts(table, scoring, store, engine)
         scoring = scoring.ranked(tally.novel, tally.rows)
         findings = scoring.find(tally, Limits(), table.header)
-        if strict:
-            _refuse_alarms(findings)
+        alarms = [finding.text for finding in findings if finding.is_alarm]
+        if strict and alarms:
+            raise UnlikeTrainingError(
+                f"The table is unlike the training table: {'; '.join(alarms)}.", findings
+            )
         novel = int(np.count_nonzero(suspicion >= NOVEL))
         if scoring.by_probability:
             suspicion = _read_log_odds(store, table.parts)
@@ -181,13 +179,6 @@ def score_table(
     if writer is None:
         return replace(summary, written=len(suspicion), files=len(table.files))
     return replace(summary, written=writer.rows)
-
-
-def _refuse_alarms(findings: list[Finding]) -> None:
-    alarms = [finding.text for finding in findings if finding.is_alarm]
-    if alarms:
-        text = f"The table is unlike the training table: {'; '.join(alarms)}."
-        raise UnlikeTrainingError(text, findings)
 
 
 def is_folder_name(path: str) -> bool:
