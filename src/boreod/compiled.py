@@ -1,17 +1,15 @@
 """The one module that imports Numba: every compiled function of the package is made here.
 
-Numba is imported when a kernel is first called, so a process that calls none does not wait for it.
-
-Kernels are serial, release the interpreter lock and keep the rules of IEEE arithmetic (no
-``fastmath``), because duplicate rows make some values infinite. Parallelism lives in
-:mod:`boreod.parallel`, over blocks of rows.
+Numba is imported when a kernel is first called. Kernels are serial, release the interpreter lock
+and keep the rules of IEEE arithmetic (no ``fastmath``), because duplicate rows make some values
+infinite. Parallelism lives in :mod:`boreod.parallel`, over blocks of rows.
 
 With ``NUMBA_BOUNDSCHECK=1`` every index is checked. Buffers are then filled with NaN, or with an
 index outside every table, so that a read of an unset value is noticed. Numba's cache ignores this
 flag, so checked code needs a ``NUMBA_CACHE_DIR`` of its own (``make test-checked``).
 
-Machine code on disk is stamped with the contents of the source files of a kernel and of all that it
-calls. Numba itself checks only the kernel's own file, and would run old code after others changed.
+Machine code on disk belongs to the contents of all source files that went into it. Numba itself
+checks only the kernel's own file.
 """
 
 import contextlib
@@ -200,10 +198,7 @@ def _digest(file: str) -> bytes:
 
 
 def _cache_class(stamp: str | None, writable: bool) -> type:
-    """Return a class of Numba's caches whose code belongs to a stamp of its sources.
-
-    If it need not be ``writable``, a folder that can only be read will do, as in an image.
-    """
+    """Return a class of caches; if not ``writable``, folders may be read-only, as in an image."""
     from numba.core.caching import CompileResultCacheImpl, FunctionCache
     from numba.core.serialize import dumps
 
@@ -232,10 +227,8 @@ def _cache_class(stamp: str | None, writable: bool) -> type:
                 return super().load_overload(*wanted)
             # A damaged file can raise any error.
             except Exception as error:
-                warn(
-                    f"Machine code in {self.cache_path} is damaged ({error!r}), so it is compiled "
-                    "again. If this note comes back, type `boreod compile --clean`."
-                )
+                damaged = f"Machine code in {self.cache_path} is damaged ({error!r})"
+                warn(f"{damaged}, so it is compiled again. `boreod compile --clean` removes it all.")
 
         def save_overload(self, *compiled: Any) -> None:
             if writable:
@@ -293,10 +286,8 @@ def _load_numba() -> Any:
         import numba
     # If one of its libraries cannot be loaded, this is an OSError.
     except (ImportError, OSError) as error:
-        raise ImportError(
-            f"Numba could not be imported ({error}). Install it again with `pip install "
-            "--force-reinstall numba llvmlite`, or allow more memory if it is limited (ulimit -v)."
-        ) from error
+        words = "Install it again (pip install --force-reinstall numba), or allow more memory."
+        raise ImportError(f"Numba could not be imported ({error}). {words}") from error
 
     numba.extending.typeof_impl.register(
         Kernel, lambda kernel, _: numba.types.Dispatcher(kernel.dispatcher)
