@@ -228,7 +228,9 @@ def _cache_class(stamp: str | None, writable: bool) -> type:
             # A damaged file can raise any error.
             except Exception as error:
                 damaged = f"Machine code in {self.cache_path} is damaged ({error!r})"
-                warn(f"{damaged}, so it is compiled again. `boreod compile --clean` removes it all.")
+                warn(
+                    f"{damaged}, so it is compiled again. `boreod compile --clean` removes it all."
+                )
 
         def save_overload(self, *compiled: Any) -> None:
             if writable:
