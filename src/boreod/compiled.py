@@ -227,10 +227,8 @@ def _cache_class(stamp: str | None, writable: bool) -> type:
                 return super().load_overload(*wanted)
             # A damaged file can raise any error.
             except Exception as error:
-                damaged = f"Machine code in {self.cache_path} is damaged ({error!r})"
-                warn(
-                    f"{damaged}, so it is compiled again. `boreod compile --clean` removes it all."
-                )
+                what = f"Machine code in {self.cache_path} is damaged ({error!r})"
+                warn(f"{what}, so it is compiled again. `boreod compile --clean` deletes all.")
 
         def save_overload(self, *compiled: Any) -> None:
             if writable:
