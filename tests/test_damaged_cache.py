@@ -127,6 +127,16 @@ def test_folders_of_another_user_are_not_trusted(folder, monkeypatch):
 
 
 @posix
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="needs another group")
+@pytest.mark.parametrize(("group", "is_open"), [(0, False), (12345, True)])
+def test_only_a_group_of_the_user_may_write(folder, group, is_open):
+    (place,) = folder.glob("cache/*")
+    os.chown(place, 0, group)
+    place.chmod(0o775)
+    assert ("Other users may write to" in run(folder)[1]) == is_open
+
+
+@posix
 def test_an_own_folder_below_a_sticky_one_is_trusted(folder):
     (folder / "cache").chmod(0o1777)
     assert run(folder) == (["2.0", "0", "1"], "")

@@ -21,13 +21,13 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.files import refuse_open, warn
+from boreod.files import closed_to_others, refuse_open, warn
 
 Function = TypeVar("Function", bound=Callable[..., object])
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
@@ -241,7 +241,7 @@ def _places(known: list[type], stamp: str | None, writable: bool) -> list[type]:
     """Return Numba's classes of places for code, which refuse folders that are open to others."""
 
     class Place:
-        @_closed_to_others()
+        @closed_to_others(_MAKING)
         def ensure_cache_path(self) -> None:
             place: Any = super()
             if writable:
@@ -252,20 +252,7 @@ def _places(known: list[type], stamp: str | None, writable: bool) -> list[type]:
     return [type(kind.__name__, (Place, kind), changed) for kind in known]
 
 
-@contextlib.contextmanager
-def _closed_to_others() -> Iterator[None]:
-    """Make new files and folders to which only this user may write, whatever the umask."""
-    # The umask belongs to the whole process. While it is asked for, it is strict.
-    with _MAKING:
-        before = os.umask(0o077)
-        os.umask(before | 0o022)
-        try:
-            yield
-        finally:
-            os.umask(before)
-
-
-@_closed_to_others()
+@closed_to_others(_MAKING)
 def _save(save: Callable[..., None], flush: Callable[[], None], *compiled: Any) -> None:
     """Save compiled code to disk; if that fails, warn and go on, as with a full disk."""
     try:

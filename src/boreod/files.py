@@ -125,6 +125,19 @@ def write_text(path: Path, text: str) -> None:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
 
 
+@contextmanager
+def closed_to_others(lock: Any) -> Iterator[None]:
+    """Make new files and folders to which only this user may write, whatever the umask."""
+    # The umask is that of the process, so threads take turns. While it is asked for, it is strict.
+    with lock:
+        before = os.umask(0o077)
+        os.umask(before | 0o022)
+        try:
+            yield
+        finally:
+            os.umask(before)
+
+
 @cache
 def refuse_open(folder: str) -> None:
     """Raise if a folder of machine code is missing, or if another user may write to it.

@@ -91,8 +91,7 @@ def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -
     last = np.sort(y_score)[-number]
     above = y_score > last
     # Rows with the last score share the remaining places evenly.
-    places = number - above.sum()
-    found = outliers[above].sum() + outliers[y_score == last].mean() * places
+    found = outliers[above].sum() + outliers[y_score == last].mean() * (number - above.sum())
     return float(found / number)
 
 

@@ -112,7 +112,8 @@ class Predictor:
         """Return the label of every row: outlier if its probability is above ``threshold_``."""
         if is_collection(X):
             return self._by_partition("predict", X, dtype=self.classes_.dtype)
-        return self.classes_[(self._log_odds(X) > logit(self.threshold_)).astype(int)]
+        is_outlier = self._log_odds(X) > logit(self.threshold_)
+        return self.classes_[is_outlier.astype(int)]
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the share of labelled rows for which ``predict`` returns the right label.
@@ -131,7 +132,8 @@ class Predictor:
         If ``grouped``, contributions of scores are summed by family (all LOF columns, ...).
         """
         # An unfitted model raises here, before its missing attributes are read.
-        return self.fitted_.explain(prepare_here(self, X, "explain"), self._engine, grouped)
+        rows = prepare_here(self, X, "explain")
+        return self.fitted_.explain(rows, self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
         """Return the reasons for every probability in words, the strongest outlier evidence first.
@@ -143,7 +145,8 @@ class Predictor:
 
     def novelty(self, X: ArrayLike) -> Novelty:
         """Return how different each row is from the training rows, whatever its probability."""
-        return self.fitted_.novelty(prepare_here(self, X, "novelty"), self._engine)
+        rows = prepare_here(self, X, "novelty")
+        return self.fitted_.novelty(rows, self._engine)
 
     def choose_threshold(self, threshold: float | str | None, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.

@@ -70,8 +70,7 @@ def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
 def first_clause(error: Exception) -> str:
     """Return the first sentence of an error message, without its period.
 
-    Callers quote this sentence inside a message of their own. The rest of the original message,
-    which says how to avoid the error, would not apply there.
+    Callers quote it in a message of their own, where advice about the error would not apply.
 
     Examples
     --------

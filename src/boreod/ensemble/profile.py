@@ -220,8 +220,7 @@ class LearnedRows:
 @np.errstate(over="ignore")
 def in_ranges(rows: NDArray, low: NDArray, high: NDArray) -> NDArray:
     """Return rows relative to the range of the training rows: ``low`` becomes 0, ``high`` 1."""
-    extent = np.where(high > low, high - low, 1.0)
-    return np.clip((rows - low) / extent, -MAX_RANGES, MAX_RANGES)
+    return np.clip((rows - low) / np.where(high > low, high - low, 1.0), -MAX_RANGES, MAX_RANGES)
 
 
 def _shares_of(n_columns: int) -> tuple[float, ...]:
