@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import model_cases, row_cases, table_cases
+from . import daily_cases, file_cases, model_cases, row_cases, table_cases
 from .corpus import make_good_files
 from .verdicts import SCORED, Wrong, signature
 
@@ -90,6 +90,10 @@ KINDS = {
     "models": (model_cases.make, model_cases.run),
     "tables": (table_cases.make, table_cases.run),
     "rows": (row_cases.make, row_cases.run),
+    "caches": (file_cases.make_caches, file_cases.run_caches),
+    "modes": (file_cases.make_modes, file_cases.run_modes),
+    "names": (daily_cases.make_names, daily_cases.run_names),
+    "units": (daily_cases.make_units, daily_cases.run_units),
     "planted good": (make_good_model, nothing),
     "planted crash": (make, crash),
     "planted hang": (make, hang),
@@ -122,8 +126,10 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
         return {"verdict": "ready"}
     folder = Path(job["folder"])
     if "kind" not in job:  # a case that was made before
+        file_cases.open_up(folder / "output")
         shutil.rmtree(folder / "output", ignore_errors=True)
         return _judge(folder, json.loads((folder / "case.json").read_text()))
+    file_cases.open_up(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     case = {"kind": job["kind"], "seed": job["seed"]}
