@@ -17,6 +17,8 @@ from .processes import PREPARATION_LIMIT, MemoryCheck, Worker
 
 # How often a kind is drawn: cases of some kinds take seconds.
 KINDS = {"models": 20, "tables": 20, "rows": 20, "modes": 10, "units": 5, "caches": 1, "names": 1}
+# How much longer than others a case may take: kernels are compiled, or commands follow each other.
+SLOW = {"caches": 3.0, "names": 3.0}
 FAILURES = ("crash", "hang", "traceback", "wrong", "memory")
 KEPT = 3  # cases of the same failure
 
@@ -32,7 +34,7 @@ class Campaign:
     failures
         Folder for failing cases, which is made when there is one; None for a temporary one.
     limit
-        Seconds after which a case hangs.
+        Seconds after which a case hangs; slow kinds have more.
     look_at_memory
         After how many cases of tables a fresh process scores a large one; 0 for never.
     show
@@ -95,7 +97,7 @@ class Campaign:
             "folder": str(work / "case"),
         }
         started = time.monotonic()
-        answer = worker.ask(case)
+        answer = worker.ask(case, self.limit * SLOW.get(kind, 1.0))
         took = time.monotonic() - started
         self.slowest[kind] = max(took, self.slowest.get(kind, 0.0))
         self.memory[kind] = max(answer["memory"], self.memory.get(kind, 0))
@@ -174,7 +176,7 @@ def run_again(folder: Path, limit: float) -> dict[str, Any]:
         json.loads((work / "case" / "case.json").read_text())  # says so if it is none
         worker = Worker(work, limit)
         try:
-            return worker.ask({"folder": str(work / "case")}, limit)
+            return worker.ask({"folder": str(work / "case")}, limit * max(SLOW.values()))
         finally:
             worker.stop()
 

@@ -171,7 +171,8 @@ def _draw_names(random: Random, count: int, suffix: str) -> list[str]:
         pieces.insert(int(random.integers(len(pieces) + 1)), f"n{len(names)}")
         name = "".join(pieces)
         if random.random() < 0.05:
-            name *= int(random.choice([20, 700]))
+            # A name has at most 10,000 letters; a level counts together with its column.
+            name = (name * int(random.choice([20, 700])))[:4500]
         # A zero byte can be in no CSV file.
         name = name.replace("\x00", "") if suffix == "csv" else name
         names.append(name)
@@ -229,7 +230,7 @@ def make_units(random: Random, good: Path, folder: Path) -> dict[str, Any]:
     settings: dict[str, Any] = {"way": model, "suffix": suffix, "rows": count, "scale": {},
                                 "rename": {}, "unknown": [], "clear": False,
                                 "gone": False}  # fmt: skip
-    spoilt = random.permutation(NUMBERS)[: random.integers(1, 4)].tolist()
+    spoilt = random.permutation(NUMBERS)[: random.integers(4)].tolist()
     for name in spoilt:
         _spoil(columns, str(name), settings, random)
     write_table(_renamed(columns, settings, random), folder / f"bad.{suffix}")
