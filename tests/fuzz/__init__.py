@@ -1,1 +1,1 @@
-"""Random model files, tables and rows: nothing may crash, hang, leak a traceback or give NaN."""
+"""Random files, tables and rows: nothing may crash, hang, leak a traceback or give NaN."""

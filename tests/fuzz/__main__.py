@@ -1,4 +1,4 @@
-"""``python -m fuzz``: mutate model files, tables and rows for some minutes."""
+"""``python -m fuzz``: mutate model files, tables, rows and more for some minutes."""
 
 import argparse
 import json
@@ -15,7 +15,10 @@ from typing import Any
 
 from .processes import PREPARATION_LIMIT, MemoryCheck, Worker
 
-KINDS = ("models", "tables", "rows")
+# How often a kind is drawn: cases of some kinds take seconds.
+KINDS = {"models": 20, "tables": 20, "rows": 20, "modes": 10, "units": 5, "caches": 1, "names": 1}
+# How much longer than others a case may take: kernels are compiled, or commands follow each other.
+SLOW = {"caches": 3.0, "names": 3.0}
 FAILURES = ("crash", "hang", "traceback", "wrong", "memory")
 KEPT = 3  # cases of the same failure
 
@@ -31,7 +34,7 @@ class Campaign:
     failures
         Folder for failing cases, which is made when there is one; None for a temporary one.
     limit
-        Seconds after which a case hangs.
+        Seconds after which a case hangs; slow kinds have more.
     look_at_memory
         After how many cases of tables a fresh process scores a large one; 0 for never.
     show
@@ -54,13 +57,14 @@ class Campaign:
         self,
         minutes: float = 0.0,
         cases: int | None = None,
-        kinds: Any = KINDS,
+        kinds: Any = tuple(KINDS),
         good: Path | None = None,
     ) -> None:
         """Run cases for some minutes, or so many of them; the good files may be there already."""
         draw = random.Random(self.seed)
         with tempfile.TemporaryDirectory(prefix="boreod-fuzz-work-") as name:
             work = Path(name)
+            work.chmod(0o711)  # some cases are run by another user
             worker = Worker(work, self.limit)
             self.good = good or work / "good"
             self.check = MemoryCheck(self.good, work / "big")
@@ -73,7 +77,8 @@ class Campaign:
                     self.seconds = time.monotonic() - started
                     if number == cases or (cases is None and self.seconds >= 60.0 * minutes):
                         break
-                    self._step(worker, work, draw.choice(kinds), draw.getrandbits(60))
+                    (kind,) = draw.choices(kinds, [KINDS[kind] for kind in kinds])
+                    self._step(worker, work, kind, draw.getrandbits(60))
                     number += 1
                 self.seconds = time.monotonic() - started
             finally:
@@ -92,7 +97,7 @@ class Campaign:
             "folder": str(work / "case"),
         }
         started = time.monotonic()
-        answer = worker.ask(case)
+        answer = worker.ask(case, self.limit * SLOW.get(kind, 1.0))
         took = time.monotonic() - started
         self.slowest[kind] = max(took, self.slowest.get(kind, 0.0))
         self.memory[kind] = max(answer["memory"], self.memory.get(kind, 0))
@@ -124,7 +129,7 @@ class Campaign:
         if folder is None:
             kept.mkdir(parents=True)
         else:
-            shutil.copytree(folder, kept)
+            shutil.copytree(folder, kept, symlinks=True)
         (kept / "failure.txt").write_text(f"{name}\n\n{answer['detail']}\n")
         if self.found[name] == 1:
             self.show(f"{name}\n    {kept}")
@@ -166,11 +171,12 @@ def run_again(folder: Path, limit: float) -> dict[str, Any]:
     """Run a saved case again in a process of its own, on a copy."""
     with tempfile.TemporaryDirectory(prefix="boreod-fuzz-work-") as name:
         work = Path(name)
-        shutil.copytree(folder, work / "case")
+        work.chmod(0o711)
+        shutil.copytree(folder, work / "case", symlinks=True)
         json.loads((work / "case" / "case.json").read_text())  # says so if it is none
         worker = Worker(work, limit)
         try:
-            return worker.ask({"folder": str(work / "case")}, limit)
+            return worker.ask({"folder": str(work / "case")}, limit * max(SLOW.values()))
         finally:
             worker.stop()
 
@@ -180,7 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long; 10 if not given")
     parser.add_argument("--seed", help="of everything random; a new one if not given")
-    parser.add_argument("--kinds", default=",".join(KINDS), help="models, tables, rows")
+    parser.add_argument("--kinds", default=",".join(KINDS), help=", ".join(KINDS))
     parser.add_argument("--failures", type=Path, help="folder for failing cases")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds until a case hangs")
     parser.add_argument("--again", type=Path, help="a saved case, to be run again")

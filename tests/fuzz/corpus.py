@@ -114,6 +114,37 @@ def make_kinds(rows: int, seed: int = 0) -> pa.Table:
     )
 
 
+def make_unit_files(folder: Path) -> None:
+    """Write models of patients, and a later table, whose columns can have wrong units."""
+    first, options = make_patients(600), {"label": "ill", "ids": "id", "n_estimators": 20}
+    linear = {"heads": Heads(kinds=["logistic"])}
+    raw = {"representation": OutlierRepresentation([])}
+    for name, more in (("linear", linear), ("trees", {}), ("raw", raw)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = fit_table(first, **options, **more, random_state=0, n_jobs=1)
+        model.save(folder / f"units-{name}.boreod")
+    pq.write_table(make_patients(400, seed=1), folder / "units.parquet")
+
+
+def make_patients(rows: int, seed: int = 0) -> pa.Table:
+    """Return patients, of whom a few are ill: light, warm and expensive."""
+    random = np.random.default_rng(seed)
+    ill = random.random(rows) < 0.05
+    height = random.normal(172.0, 8.0, rows).round().astype(int)
+    return pa.table(
+        {
+            "id": [f"p{number}" for number in range(rows)],
+            "weight": random.normal(70.0, 9.0, rows) - 14.0 * ill,
+            "height": pa.array(height, mask=random.random(rows) < 0.05),
+            "temperature": random.normal(36.6, 0.4, rows) + 0.9 * ill,
+            "amount": random.lognormal(3.0 + 1.2 * ill, 0.8, rows).round(2),
+            "ward": random.choice(["A", "B"], rows),
+            "ill": ill.astype(int),
+        }
+    )
+
+
 def labelled_rows() -> tuple[np.ndarray, np.ndarray]:
     """Return rows of four columns, of which the first 30 are outliers, and their labels."""
     random = np.random.default_rng(0)

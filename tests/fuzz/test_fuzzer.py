@@ -8,6 +8,9 @@ from fuzz.__main__ import Campaign, main, run_again
 from fuzz.processes import Worker
 from fuzz.verdicts import Wrong, check_sentence, signature
 
+# With these, the cases are quick, and no two kinds have the same.
+SEEDS = {"caches": 1, "modes": 2, "names": 3, "units": 4}
+
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
@@ -15,12 +18,20 @@ def planted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("planted")
     worker, verdicts = Worker(folder, 120.0), {}
     assert worker.ask({"prepare": str(folder / "files")}, 600.0)["verdict"] == "ready"
-    for kind in ("good", "NaN", "file", "hang", "crash"):
-        case = {"kind": f"planted {kind}", "seed": 1, "good": str(folder / "files")}
+    for kind in ("good", "NaN", "file", "code", "mode", "tags", "silence", "hang", "crash"):
+        case = {"kind": f"planted {kind}", "seed": 2, "good": str(folder / "files")}
         limit = 1.0 if kind == "hang" else 120.0
         verdicts[kind] = worker.ask({**case, "folder": str(folder / kind)}, limit)
     worker.stop()
     return folder, verdicts
+
+
+@pytest.mark.parametrize("kind", ["caches", "modes", "names", "units"])
+def test_the_other_kinds_find_nothing_in_honest_work(kind, planted, tmp_path):
+    run = Campaign(SEEDS[kind], tmp_path / "kept", limit=120.0, show=lambda text: None)
+    run.run(cases=1, kinds=(kind,), good=planted[0] / "files")
+    assert run.failed == 0, run.table()
+    assert run.counts[kind].total() == 1
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +63,10 @@ def test_good_files_are_scored(planted):
         ("hang", "hang", "worker.py hang"),
         ("NaN", "wrong", "not finite"),
         ("file", "wrong", "scored.csv.part"),
+        ("code", "wrong", "scores differ with damaged machine code"),
+        ("mode", "wrong", "the mode of a file is wider than before"),
+        ("tags", "wrong", "a name is not escaped in a page"),
+        ("silence", "wrong", "a factor of 100 or more is not noticed"),
     ],
 )
 def test_planted_faults_are_noticed(kind, verdict, words, planted):

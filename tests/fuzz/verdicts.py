@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +22,12 @@ class Wrong(Exception):  # noqa: N818 - it is a verdict, the error is elsewhere
     """What was found to be wrong."""
 
 
-def run_command(*arguments: object) -> bool:
-    """Run a command in this process; return False if it was refused in a sentence."""
+def call(*arguments: object) -> Any:
+    """Run a command in this process, and return what it printed and how it ended."""
     from typer.testing import CliRunner
 
     from boreod.tool.cli import app
 
-    command = str(arguments[0])
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -35,7 +35,13 @@ def run_command(*arguments: object) -> bool:
         if words in result.stderr:
             place = result.stderr.index(words)
             around = result.stderr[max(0, place - 300) : place + 300]
-            raise Wrong(f"{command} shows {meaning}: {around.strip()}")
+            raise Wrong(f"{arguments[0]} shows {meaning}: {around.strip()}")
+    return result
+
+
+def run_command(*arguments: object) -> bool:
+    """Run a command in this process; return False if it was refused in a sentence."""
+    command, result = str(arguments[0]), call(*arguments)
     if result.exit_code == 0:
         return True
     if result.exit_code not in (1, 2):

@@ -14,10 +14,12 @@ import time
 import traceback
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import pyarrow.parquet as pq
 
-from . import model_cases, row_cases, table_cases
+from . import daily_cases, file_cases, model_cases, row_cases, table_cases
 from .corpus import make_good_files
 from .verdicts import SCORED, Wrong, signature
 
@@ -86,15 +88,89 @@ def nothing(folder: Path, settings: dict[str, Any]) -> str:
     return model_cases.run(folder, settings)
 
 
+def other_scores(folder: Path, settings: dict[str, Any]) -> str:
+    """Score with damaged machine code, and change a digit of the scores."""
+    honest = file_cases.score
+
+    def spoilt(folder: Path, code: Path, output: Path) -> str:
+        told = honest(folder, code, output)
+        output.write_bytes(output.read_bytes().replace(b"3", b"4", 1))
+        return told
+
+    with patch.object(file_cases, "score", spoilt):
+        return file_cases.run_caches(folder, settings)
+
+
+def make_closed_file(random: np.random.Generator, good: Path, folder: Path) -> dict[str, Any]:
+    """Write a good model, whose scores go to a file that others may not read."""
+    settings = file_cases.make_modes(random, good, folder)
+    mine = dict.fromkeys(("user", "owner"), os.geteuid())
+    plain = {"there": "file", "output": "scored.csv", "mode": 0o640, "folder_mode": 0o755}
+    return {**settings, **plain, **mine}
+
+
+def wider(folder: Path, settings: dict[str, Any]) -> str:
+    """Let everybody read the output."""
+    honest = file_cases.call
+
+    def spoilt(*arguments: Any) -> Any:
+        done = honest(*arguments)
+        arguments[-1].chmod(0o644)
+        return done
+
+    with patch.object(file_cases, "call", spoilt):
+        return file_cases.run_modes(folder, settings)
+
+
+def make_tags(random: np.random.Generator, good: Path, folder: Path) -> dict[str, Any]:
+    """Write a table whose names look like tags."""
+    with patch.object(daily_cases, "PIECES", (f"<{daily_cases.MARK}>",)):
+        return daily_cases.make_names(random, good, folder)
+
+
+def unescaped(folder: Path, settings: dict[str, Any]) -> str:
+    """Write names into a report as they are."""
+    from boreod.tool import documents
+
+    with patch.object(documents, "escape", str):
+        return daily_cases.run_names(folder, settings)
+
+
+def make_thousandfold(random: np.random.Generator, good: Path, folder: Path) -> dict[str, Any]:
+    """Write a table with a thousand times the amounts."""
+    settings = daily_cases.make_units(random, good, folder)
+    columns = pq.read_table(good / "units.parquet").to_pydict()
+    columns["amount"] = [1000.0 * amount for amount in columns["amount"]]
+    daily_cases.write_table(columns, folder / "bad.csv")
+    plain = {"rows": 400, "scale": {}, "rename": {}, "unknown": ["amount"], "clear": True}
+    return {**settings, **plain, "suffix": "csv", "gone": False}
+
+
+def silent(folder: Path, settings: dict[str, Any]) -> str:
+    """Find nothing in any table, and call no row novel."""
+    from boreod.tool.scoring import judging, scoring
+
+    with patch.object(scoring, "find_all", return_value=[]), patch.object(judging, "NOVEL", np.inf):
+        return daily_cases.run_units(folder, settings)
+
+
 KINDS = {
     "models": (model_cases.make, model_cases.run),
     "tables": (table_cases.make, table_cases.run),
     "rows": (row_cases.make, row_cases.run),
+    "caches": (file_cases.make_caches, file_cases.run_caches),
+    "modes": (file_cases.make_modes, file_cases.run_modes),
+    "names": (daily_cases.make_names, daily_cases.run_names),
+    "units": (daily_cases.make_units, daily_cases.run_units),
     "planted good": (make_good_model, nothing),
     "planted crash": (make, crash),
     "planted hang": (make, hang),
     "planted NaN": (make_good_model, not_finite),
     "planted file": (make_good_model, unfinished),
+    "planted code": (file_cases.make_caches, other_scores),
+    "planted mode": (make_closed_file, wider),
+    "planted tags": (make_tags, unescaped),
+    "planted silence": (make_thousandfold, silent),
 }
 ADDRESSES = 12 * 2**30  # bytes; more is an error instead of a machine without memory
 ALLOWANCE = 200 * 2**20
@@ -122,8 +198,10 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
         return {"verdict": "ready"}
     folder = Path(job["folder"])
     if "kind" not in job:  # a case that was made before
+        file_cases.open_up(folder / "output")
         shutil.rmtree(folder / "output", ignore_errors=True)
         return _judge(folder, json.loads((folder / "case.json").read_text()))
+    file_cases.open_up(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     case = {"kind": job["kind"], "seed": job["seed"]}
