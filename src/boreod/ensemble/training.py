@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class NotStoredError(ValueError, AttributeError):
-    """A method was called that needs training rows, which model files do not store."""
+    """A method was called that needs training rows, which this model's file does not hold."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -304,7 +304,7 @@ def _represent(
 ) -> tuple[Represented, NDArray]:
     """Fit the representation; return it with the scaled columns of all rows.
 
-    All other arrays are deleted before bags are drawn.
+    This is a function of its own, so that its other arrays are freed before bags are drawn.
     """
     rows = found.rows
     codes = found.codes
@@ -326,7 +326,7 @@ def _represent(
 
 @dataclass(frozen=True, eq=False)
 class Lessons:
-    """Everything besides a fitted detector that learning again needs; a model file may hold it.
+    """What a loaded detector needs to learn again for other columns; a model file may hold it.
 
     Attributes
     ----------
@@ -360,7 +360,7 @@ class Lessons:
         for view in columns.views:
             known[rows if view.space.rows is None else view.space.rows] = True
         order = np.concatenate([rows[known], rows[~known]])
-        # A view of ranks measures no isolation.
+        # The isolation may be NaN in a view of ranks, and a file may not hold NaN.
         isolation = np.nan_to_num([view.isolation for view in columns.views])
         return cls(
             training.seeds,

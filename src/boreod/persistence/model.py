@@ -1,7 +1,8 @@
 """Save a fitted detector to a model file, and load a detector that predicts and explains.
 
 A file holds the columns in use, the heads, out-of-bag probabilities, prices, and a description of
-the training table. The file does not hold data that only learning needs.
+the training table. The file holds the data for learning
+again only if they are small, or were asked for.
 """
 
 import json
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
 
 # If there are more prices than this, a file stays small by holding only prices of columns in use.
 MOST_PRICES = 5000
-# What learning again needs is stored if it takes at most this share of the file.
+# The data for learning again are stored if they take at most this share of the file.
 MOST_LESSONS = 0.2
 # Errors that a manifest may cause if it contradicts itself.
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
@@ -293,7 +294,8 @@ def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
     """Read a detector from a model file, which need not be trusted.
 
     The detector predicts and explains as it did before it was saved, and chooses thresholds.
-    Methods that need the bags (such as ``within`` and ``budget_curve``) raise an error. ``stored_``
+    Methods that need the bags (such as ``within`` and ``budget_curve``) raise an error, unless the
+    file holds the columns of the training rows, see :meth:`boreod.Detector.save`. ``stored_``
     holds the metadata of the file. A BORE comes back as a Detector with the same parameters.
     ``n_jobs`` is the number of threads. If it is None, the number of threads of the fit is used.
     """

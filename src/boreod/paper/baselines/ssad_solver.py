@@ -4,8 +4,8 @@
 
 where s = -1 for labelled outliers and +1 for all other rows. Let f = K (s a), and let rho and gamma
 be the multipliers of the last two constraints. Rows with 0 < a < c lie at f = rho (unlabelled),
-f = rho + gamma (inliers) and f = rho - gamma (outliers). The surplus is the excess of the sum over
-labelled rows over kappa.
+f = rho + gamma (inliers) and f = rho - gamma (outliers). The surplus is the sum of a
+over labelled rows, minus kappa.
 
 Pairwise steps move two or three weights at a time, along a direction that keeps the sum of s a.
 Some directions also keep the sum over labelled rows, and the others raise or lower the surplus.

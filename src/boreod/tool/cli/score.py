@@ -137,9 +137,9 @@ def _check_engine(
     for is_wrong, words in (
         (engine not in ("threads", "dask"), f"--engine is threads or dask; got {engine!r}."),
         (not is_dask and (workers, scheduler) != (None, None),
-         "--workers and --scheduler are of --engine dask."),
+         "--workers and --scheduler need --engine dask."),
         (None not in (workers, scheduler), "--workers and --scheduler exclude each other."),
-        (is_dask and jobs is not None, "--jobs is of --engine threads; dask has --workers."),
+        (is_dask and jobs is not None, "--jobs needs --engine threads; with dask, use --workers."),
     ):  # fmt: skip
         if is_wrong:
             raise typer.BadParameter(words)
@@ -280,10 +280,10 @@ def narrow(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a model that keeps to another budget; nothing is searched again.
+    """Write a model that keeps to another budget; no neighbors are searched again.
 
-    The model file must hold what this needs. Small files do; for large tables, fit with
-    --narrowable. The result is the model that `boreod fit --budget` would have written.
+    The model file must hold the columns of the training rows. Files of small
+    tables do; for large tables, fit with --narrowable.
 
     Example: boreod narrow fraud.boreod --budget 50us -o fast.boreod
     """

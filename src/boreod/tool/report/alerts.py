@@ -232,7 +232,7 @@ def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
     pays = workload.cost_alert / workload.cost_miss
     if pays < 1.0 and not evidence.ranks_only:
         text += (
-            "If probabilities come true, an alert pays off if its probability is above "
+            "If the probabilities are accurate, an alert pays off if its probability is above "
             f"{show_probability(pays)} (boreod fit --threshold {show_probability(pays)})."
         )
     return text.strip()

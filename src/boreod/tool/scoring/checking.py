@@ -91,7 +91,8 @@ class Tally:
     # The number of judged rows. Training rows that every bag holds cannot be judged.
     judged: int = 0
     alerts: int = 0
-    # The number of rows above the threshold for ranking by probability alone, novel or not.
+    # The number of rows, novel or not, whose probability is above the threshold that applies
+    # without novelty.
     above: int = 0
     novel: int = 0
     missing: Counter[str] = field(default_factory=Counter)
