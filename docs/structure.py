@@ -438,7 +438,7 @@ FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
     "core: lines of code": (lambda: total(code_lines, files_of("core")), 10_932),
     "core: statements": (lambda: total(statements, files_of("core")), 8_840),
     "tables: statements": (lambda: total(statements, files_of("tables")), 3_547),
-    "tool: statements": (lambda: total(statements, files_of("tool")), 3_687),
+    "tool: statements": (lambda: total(statements, files_of("tool")), 3_688),
     "paper: statements": (lambda: total(statements, files_of("paper")), 2_056),
     "files that `Detector` imports for numbers": (lambda: len(reachable_files()), 60),
     "lines that `Detector` imports for numbers": (lambda: total(lines, reachable_files()), 14_790),

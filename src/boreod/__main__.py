@@ -5,8 +5,9 @@ import signal
 import sys
 from typing import Any
 
-# Without so much address space, libraries cannot be loaded, or wait forever for memory.
-MIN_ADDRESSES = 1_250_000 * 1024
+# Without so many kB, libraries cannot be loaded, or wait forever for memory.
+MIN_ADDRESSES = 1_300_000
+MIN_DATA = 600_000
 
 
 def main() -> None:
@@ -38,21 +39,27 @@ def main() -> None:
 
 
 def _prepare_for_limit() -> None:
-    """End if the address space is limited (`ulimit -v`) to too little; otherwise use it sparingly.
+    """End if memory is limited to too little (`ulimit -v` or `-d`); otherwise use it sparingly.
 
     OpenBLAS tries again and again to get memory for every thread, and no signal interrupts that. An
     allocator of Arrow takes 1 GB of addresses as soon as it can.
     """
     import resource
 
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
+    kinds = {
+        "address space, and the limit": (resource.RLIMIT_AS, MIN_ADDRESSES, "-v"),
+        "data, and the limit": (resource.RLIMIT_DATA, MIN_DATA, "-d"),
+    }
+    limits = {what: resource.getrlimit(kind)[0] // 1024 for what, (kind, _, _) in kinds.items()}
+    unlimited = resource.RLIM_INFINITY // 1024
+    if set(limits.values()) == {unlimited}:
         return
-    if limit < MIN_ADDRESSES:
-        sys.exit(
-            f"Error: boreod needs {MIN_ADDRESSES // 1024} kB of address space, and the limit is "
-            f"{limit // 1024} kB. Raise it (ulimit -v), or limit the memory of a container instead."
-        )
+    for what, (_, least, option) in kinds.items():
+        if unlimited != limits[what] < least:
+            sys.exit(
+                f"Error: boreod needs {least} kB of {what} is {limits[what]} kB. Raise it "
+                f"(ulimit {option}), or limit the memory of a container instead."
+            )
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")

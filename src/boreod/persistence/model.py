@@ -282,7 +282,8 @@ def load_predictor(
         model = _put_together(manifest, arrays, kind)
     except MISFITS as error:
         raise ModelFileError(
-            f"The model file {str(path)!r} cannot be used: {first_clause(error)}."
+            f"The model file {str(path)!r} cannot be used: "
+            f"{first_clause(error) or 'there is not enough memory'}."
         ) from None
     model.verbose = False
     if n_jobs is not None:

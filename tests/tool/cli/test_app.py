@@ -13,6 +13,7 @@ import pytest
 from payments import make_frauds, small_model, write
 
 import boreod
+from boreod import ColumnSelection
 from boreod.scores import DETECTORS, SCORES
 from boreod.tool.cli import app
 from tool.cli.runner import PROGRAM, run
@@ -151,7 +152,7 @@ def test_examples_of_help_texts_run(name, tmp_path, monkeypatch):
     write(make_frauds(), tmp_path / "payments.csv")
     write(make_frauds(40, seed=1), tmp_path / "new.csv")
     if name != "fit":
-        small_model().save(tmp_path / "fraud.boreod")
+        small_model(selection=ColumnSelection()).save(tmp_path / "fraud.boreod", narrowable=True)
     if name == "compare":
         for file in ("old.boreod", "new.boreod"):
             shutil.copy("fraud.boreod", file)

@@ -27,24 +27,27 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-@pytest.mark.parametrize("megabytes", [300, 700, 900, 1100])
-def test_too_little_address_space(command, megabytes, folder):
-    limited = ["sh", "-c", f'ulimit -v {megabytes * 1000}; exec "$@"', "sh", sys.executable]
+@pytest.mark.parametrize(
+    ("option", "megabytes"),
+    [("-v", 300), ("-v", 700), ("-v", 1100), ("-d", 100), ("-d", 200), ("-d", 230)],
+)
+def test_too_little_memory(command, option, megabytes, folder):
+    limited = ["sh", "-c", f'ulimit {option} {megabytes * 1000}; exec "$@"', "sh", sys.executable]
     done = subprocess.run(
         [*limited, "-m", "boreod", *command],
         cwd=folder, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    needed = f"of address space, and the limit is {megabytes * 1000} kB. Raise it (ulimit -v)"
+    needed = f", and the limit is {megabytes * 1000} kB. Raise it (ulimit {option})"
     assert needed in done.stderr
     assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-@pytest.mark.parametrize("megabytes", [1500, 1800])
-def test_enough_address_space(command, megabytes, folder):
+@pytest.mark.parametrize(("option", "megabytes"), [("-v", 1500), ("-v", 1800), ("-d", 650)])
+def test_enough_memory(command, option, megabytes, folder):
     """OpenBLAS and Arrow once took what Numba then lacked, and waited forever."""
-    limited = ["sh", "-c", f'ulimit -v {megabytes * 1000}; exec "$@"', "sh", sys.executable]
+    limited = ["sh", "-c", f'ulimit {option} {megabytes * 1000}; exec "$@"', "sh", sys.executable]
     subprocess.run([*limited, "-m", "boreod", *command], cwd=folder, timeout=100, check=True)
 
 

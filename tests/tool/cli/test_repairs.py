@@ -150,3 +150,11 @@ def test_options_that_are_refused(wrong, place):
     run("score", place / "a.boreod", place / "bad.csv", "--scale", wrong, code=2)
     twice = ("--scale", "amount=2", "--scale", "amount=3")
     run("check", place / "a.boreod", place / "good.csv", *twice, code=2)
+
+
+def test_repairs_that_do_not_help_are_not_kept(place):
+    model, kept = place / "a.boreod", place / "a.boreod.repairs.json"
+    wrong = [word.replace("0.001", "0.5") for word in REPAIRS]
+    found = run("check", model, place / "bad.csv", *wrong, "--keep-repairs", code=3)
+    assert "The repairs are not kept" in found.stderr
+    assert not kept.exists()

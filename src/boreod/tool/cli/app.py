@@ -171,7 +171,10 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
                 note("Standard output is closed, so no summary was printed; the file is written.")
                 _discard_output()
                 raise typer.Exit from None
-            raise typer.Exit(_print_error(error)) from None
+            # After a signal, an import that was interrupted may raise any error.
+            if _Stop.number is None:
+                _print_error(error)
+            raise typer.Exit(1) from None
 
     return wrapped
 

@@ -98,11 +98,12 @@ def check(
         reading=reading | used,
         verbose=not quiet,
     )
-    if keep:
-        path = options.keep_repairs(model, used)
-        if not quiet:
-            note(f"Later commands with this model use the repairs in {path}.")
     alarms = sum(finding.is_alarm for finding in found.findings)
+    if keep and alarms:
+        note("The repairs are not kept, because the table differs in spite of them.")
+    elif keep:
+        kept = options.keep_repairs(model, used)
+        note(f"Later commands with this model use the repairs in {kept}.")
     if json:
         findings = [finding._asdict() for finding in found.findings]
         print_json({**asdict(found), "findings": findings, "limits": asdict(chosen)})

@@ -140,7 +140,7 @@ def fit(
         reading={**reading, "since": since or (), "inlier_label": inlier_label},
         reference=Reference(size=_read_size(reference_size), neighbors=neighbors),
         budget=options.read_amount(budget),
-        selection=ColumnSelection(costs=_read_costs(costs), batch_size=batch),
+        selection=ColumnSelection(costs=read_costs(costs), batch_size=batch),
         prior=prior,
         random_state=seed,
         n_jobs=jobs,
@@ -203,7 +203,7 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> N
             typer.echo(f"  boreod report {shown} {named}{labels} -o report.html")
 
 
-def _read_costs(text: str | None) -> Any:
+def read_costs(text: str | None) -> Any:
     """Return costs in the form that detectors take: a keyword, or the prices in a JSON file."""
     from boreod.selection.budgets import SPELLINGS
     from boreod.selection.costs import check_price

@@ -1,6 +1,7 @@
 """``boreod score``, ``boreod explain`` and ``boreod compile``, which use a model."""
 
 import os
+import shutil
 import time
 import warnings
 from contextlib import nullcontext
@@ -17,7 +18,7 @@ from typer import Argument, Option
 from boreod.text import count_of, show_bytes
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.tool.cli.models import describe_file, print_columns, print_limits
+from boreod.tool.cli.models import describe_file, print_columns, print_limits, read_costs
 
 
 @plain_errors
@@ -276,6 +277,9 @@ def narrow(
     ],
     output: Annotated[Path, Option("--output", "-o", help="Model file to write.")],
     batch: options.Batch = None,
+    costs: Annotated[
+        str | None, Option(help="Costs as in `boreod fit`; by default those of the fit.")
+    ] = None,
     jobs: options.Jobs = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -291,7 +295,9 @@ def narrow(
     from boreod.tables.writer import check_target
 
     check_target(output, [model])
-    narrowed = load(model, jobs).within(options.read_amount(budget), batch_size=batch)
+    narrowed = load(model, jobs).within(
+        options.read_amount(budget), batch_size=batch, costs=read_costs(costs)
+    )
     narrowed.save(output)
     facts = describe_file(narrowed, output)
     if json:
@@ -355,7 +361,10 @@ def _remove_code() -> dict[str, int]:
         _ = kernel.dispatcher
     files = {folder: code_in(folder, "*") for folder in count_kernels()[2]}
     for file in chain(*files.values()):
-        os.remove(file)
+        if os.path.isdir(file):
+            shutil.rmtree(file)
+        else:
+            os.remove(file)
     return {folder: len(found) for folder, found in files.items() if found}
 
 
