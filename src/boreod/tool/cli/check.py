@@ -227,7 +227,7 @@ def report(
     model: options.ModelFile,
     table: options.Table,
     output: Annotated[
-        Path, Option("--output", "-o", help="The page to write, one HTML file.")
+        Path, Option("--output", "-o", readable=False, help="The page to write, one HTML file.")
     ] = Path("report.html"),
     label: Annotated[
         str | None, Option(help="Column of labels; by default the model's column of labels.")

@@ -39,7 +39,12 @@ def fit(
     ] = None,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", help="Model file; by default TABLE.boreod in this folder."),
+        Option(
+            "--output",
+            "-o",
+            readable=False,
+            help="Model file; by default TABLE.boreod in this folder.",
+        ),
     ] = None,
     outlier_label: options.OutlierLabel = None,
     inlier_label: options.InlierLabel = None,

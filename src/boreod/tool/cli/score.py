@@ -275,7 +275,7 @@ def narrow(
     budget: Annotated[
         str, Option(help="Largest cost of scoring one row, as in `boreod fit`, such as 50us.")
     ],
-    output: Annotated[Path, Option("--output", "-o", help="Model file to write.")],
+    output: Annotated[Path, Option("--output", "-o", readable=False, help="Model file to write.")],
     batch: options.Batch = None,
     costs: Annotated[
         str | None, Option(help="Costs as in `boreod fit`; by default those of the fit.")
