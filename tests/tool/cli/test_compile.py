@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from boreod import BORE, OutlierRepresentation, save
+from boreod.tool.cli.score import remove_code
 
 AFTERWARDS = """
 import json, sys, warnings
@@ -115,3 +116,13 @@ def test_clean_removes_all_code_and_nothing_else(folder):
     assert [path.name for path in cache.rglob("*") if path.name[:4] in ("old.", "mine")] == [
         "mine.txt"
     ]
+
+
+def test_clean_removes_folders_in_place_of_files(tmp_path, monkeypatch):
+    (tmp_path / "a-1.py311.nbi" / "inside").mkdir(parents=True)
+    (tmp_path / "a-1.py311.1.nbc").write_bytes(b"code")
+    (tmp_path / "other.txt").touch()
+    monkeypatch.setattr("boreod.compiled.KERNELS", [])
+    monkeypatch.setattr("boreod.compiled.count_kernels", lambda: (0, 0, [str(tmp_path)]))
+    assert remove_code() == {str(tmp_path): 2}
+    assert [path.name for path in tmp_path.iterdir()] == ["other.txt"]

@@ -330,7 +330,7 @@ def compile(  # noqa: A001
     from boreod.compiled import count_kernels
 
     started = time.process_time()
-    removed = _remove_code() if clean else {}
+    removed = remove_code() if clean else {}
     if model is None:
         _do_everything_once()
     else:
@@ -348,7 +348,7 @@ def compile(  # noqa: A001
         typer.echo(f"They are in {os.path.commonpath(folders)}")
 
 
-def _remove_code() -> dict[str, int]:
+def remove_code() -> dict[str, int]:
     """Delete the machine code of all kernels, and return how many files every folder had."""
     from boreod.compiled import KERNELS, count_kernels
     from boreod.files import code_in
