@@ -69,7 +69,7 @@ def test_nothing_to_leave_out(size):
 @pytest.mark.parametrize("size", [0, 1, -5, 2.5, "100", True])
 def test_wrong_sizes(size):
     X, y = table(300)
-    with pytest.raises(ValueError, match="`size` of `reference` must be None or a number of rows"):
+    with pytest.raises(ValueError, match="must be 'auto', None or a number of rows from 2 on"):
         BORE(FEW, reference=Reference(size=size)).fit(X, y)
 
 

@@ -164,6 +164,8 @@ def warm_up() -> None:
 
 def _run_model(path: Path, rows: np.ndarray, alone: np.ndarray) -> str:
     from boreod import load
+    from boreod.parallel import Threads
+    from boreod.predictor import prepare
 
     model = load(path)
     try:
@@ -177,7 +179,11 @@ def _run_model(path: Path, rows: np.ndarray, alone: np.ndarray) -> str:
     single = np.concatenate([model.decision_function(rows[[place]]) for place in alone])
     if not np.allclose(single, odds[alone], rtol=1e-12, atol=1e-12):
         raise Wrong(f"log-odds differ alone: {_first_difference(single, odds[alone])}")
-    _check_alone(model.represent, model.columns_, rows, alone, "columns of a model")
+
+    def represent(some: np.ndarray) -> np.ndarray:
+        return model.fitted_.represent(prepare(model, some), Threads(1))
+
+    _check_alone(represent, model.columns_, rows, alone, "columns of a model")
     return SCORED
 
 

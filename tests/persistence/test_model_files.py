@@ -56,7 +56,7 @@ def test_size(name, large, tmp_path):
     model = BORE(grid, selection=ColumnSelection(costs="complexity:shared"), random_state=0).fit(
         X, y
     )
-    save(model, tmp_path / "a")
+    save(model, tmp_path / "a", narrowable=False)
     needed = 8 * len(X) * (X.shape[1] + statistics + 1)
     profile = len(json.dumps(asdict(model.record_.profile)))
     assert (tmp_path / "a").stat().st_size - profile <= 1.3 * needed

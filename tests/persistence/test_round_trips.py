@@ -362,7 +362,7 @@ def test_what_the_file_says_of_the_training(data, tmp_path):
     for again in (loaded, load_predictor(tmp_path / "b.boreod", kind=BORE)):
         stored, facts = again.stored_, again.oob_.summarize()
         assert stored.extra == extra
-        assert stored.format == 8
+        assert stored.format == 9
         assert set(stored.versions) == {"boreod", "python", "numpy", "scikit-learn"}
         assert (facts.rows, facts.outliers, facts.inliers, facts.unlabelled) == (300, 30, 240, 30)
         assert facts.judged == 270

@@ -96,7 +96,7 @@ def mutations(original):
 def forgeries(path):
     """Give manifests and arrays that were changed by someone who knows the format."""
     manifest, arrays = take_apart(path.read_bytes())
-    yield {**manifest, "format": 9}, arrays
+    yield {**manifest, "format": 8}, arrays
     table = manifest["table"]
     steps = {**table["preparation"], "steps": [{"task": "text"}]}
     for forged in ({"preparation": None}, {"preparation": steps}, {"curve": {"auc": []}}):

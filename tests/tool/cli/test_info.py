@@ -16,7 +16,7 @@ def test_info(fitted, folder):
     found = json.loads(run("info", path, "--json").stdout)
     assert found == facts
     text = run("info", path).stdout
-    known = ("format 8", "AUC", "Label: fraud. Ids: id.", "of 15us", "alerts:30", "voucher")
+    known = ("format 9", "AUC", "Label: fraud. Ids: id.", "of 15us", "alerts:30", "voucher")
     names = [column["name"] for column in facts["columns"]]
     for words in (*known, "all values are 'EUR'", f"Columns in use: {len(names)}.", names[0]):
         assert words in text
