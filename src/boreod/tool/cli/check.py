@@ -105,8 +105,13 @@ def check(
         kept = options.keep_repairs(model, used)
         note(f"Later commands with this model use the repairs in {kept}.")
     if json:
-        findings = [finding._asdict() for finding in found.findings]
-        print_json({**asdict(found), "findings": findings, "limits": asdict(chosen)})
+        print_json(
+            {
+                **asdict(found),
+                "findings": [finding._asdict() for finding in found.findings],
+                "limits": asdict(chosen),
+            }
+        )
     else:
         for finding in found.findings:
             typer.echo(f"{'' if finding.is_alarm else '(note) '}{cell(finding.text)}")
