@@ -108,7 +108,7 @@ def describe(model: Predictor) -> dict[str, Any]:
     if choice is not None and choice.trees:
         trees = {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
     novelty = None
-    if model.fitted_.searches:
+    if model.fitted_.columns.widest is not None:
         # These are distances to the 10th reference row.
         seen = model.fitted_.seen
         novelty = {"usual_distance": seen.usual, "novel_beyond": seen.limit}

@@ -158,3 +158,11 @@ def test_repairs_that_do_not_help_are_not_kept(place):
     found = run("check", model, place / "bad.csv", *wrong, "--keep-repairs", code=3)
     assert "The repairs are not kept" in found.stderr
     assert not kept.exists()
+
+
+def test_repairs_are_those_of_the_model_behind_a_link(place):
+    (place / "link.boreod").symlink_to("a.boreod")
+    run("check", place / "link.boreod", place / "bad.csv", *REPAIRS, "--keep-repairs")
+    assert (place / "a.boreod.repairs.json").exists()
+    for model in ("a.boreod", "link.boreod"):
+        assert "are used" in run("check", place / model, place / "bad.csv").stderr

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from payments import make_frauds, small_model, write
 
-from boreod import load
+from boreod import OutlierRepresentation, load
 from boreod.predictor import assess, prepare
 from boreod.tables import TableError, read_table
 from boreod.tool import (
@@ -14,6 +14,7 @@ from boreod.tool import (
     map_in_arrow,
     score_frame,
 )
+from boreod.tool.models import describe
 from boreod.tool.scoring.judging import alert_threshold
 from tool.scoring.payment_folders import score
 
@@ -95,6 +96,15 @@ def test_raw_columns_only_tell_ranges(odd, tmp_path):
     assert any("novel rows are not known" in note for note in summary.notes)
     assert table.column_names == ["id", "probability", "rank", "outlier", "outside"]
     assert table["outside"].to_pylist()[0].startswith("amount ")
+
+
+def test_a_view_of_ranks_alone_tells_ranges(odd, tmp_path):
+    """Ranks are bounded, so no row is far from all others in such a view."""
+    model = small_model(representation=OutlierRepresentation(["knn_5"], views=["ranked"]))
+    summary, table = scored(model, odd, tmp_path)
+    assert summary.novel is None
+    assert table.column_names == ["id", "probability", "rank", "outlier", "outside"]
+    assert describe(model)["novelty"] is None
 
 
 def test_explanations_name_novel_rows_first(model, odd):

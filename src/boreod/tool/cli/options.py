@@ -231,8 +231,8 @@ def keep_repairs(model: Path, repairs: dict[str, Any]) -> Path:
 
 
 def repairs_path(model: Path) -> Path:
-    """Return the file of the kept repairs of a model, such as ``fraud.boreod.repairs.json``."""
-    return model.with_name(f"{model.name}.repairs.json")
+    """Return the file of kept repairs, such as ``fraud.boreod.repairs.json``, for links too."""
+    return Path(f"{model.resolve()}.repairs.json")
 
 
 def _read_pairs(given: dict[str, Any], option: str) -> dict[str, str]:

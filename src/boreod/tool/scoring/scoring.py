@@ -129,7 +129,7 @@ class Scoring:
     @property
     def knows_novelty(self) -> bool:
         """Whether rows get a novelty; a model that searches no neighbors cannot compute it."""
-        return self.options.novelty and self.model.fitted_.searches
+        return self.options.novelty and self.model.fitted_.columns.widest is not None
 
     @property
     def added(self) -> list[tuple[str, Any]]:
