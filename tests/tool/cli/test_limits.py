@@ -95,18 +95,11 @@ NUMBERS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
 @pytest.mark.parametrize(("number", "code"), NUMBERS)
-def test_a_second_signal_ends_code_that_python_cannot_interrupt(number, code):
-    process = start(STUCK)
-    process.send_signal(number)
-    time.sleep(0.8)
-    process.send_signal(number)
-    process.communicate(timeout=20)
-    assert process.returncode == code
-
-
-@pytest.mark.parametrize(("number", "code"), NUMBERS)
-def test_a_second_signal_ends_a_long_cleanup(number, code):
-    process = start(CLEANING, "100")
+@pytest.mark.parametrize(
+    "program", [(STUCK,), (CLEANING, "100")], ids=["code without an end", "a long cleanup"]
+)
+def test_a_second_signal_ends_what_python_cannot_interrupt(program, number, code):
+    process = start(*program)
     process.send_signal(number)
     time.sleep(0.8)
     process.send_signal(number)
